@@ -55,6 +55,5 @@ package struct HTTPStatus: Sendable, Hashable, CustomStringConvertible {
     package static let notImplemented = HTTPStatus(501, "Not Implemented")
     package static let badGateway = HTTPStatus(502, "Bad Gateway")
     package static let serviceUnavailable = HTTPStatus(503, "Service Unavailable")
-    package static let gatewayTimeout = HTTPStatus(504, "Gateway Timeout")
     package static let versionNotSupported = HTTPStatus(505, "HTTP Version Not Supported")
 }

@@ -37,6 +37,16 @@ extension SystemError {
     /// Whether nothing exists at the path (`ENOENT`).
     package var isMissing: Bool { code == ENOENT }
 
+    /// Returns the result of `body`; nil when nothing exists at its path.
+    package static func unlessMissing<Value>(
+        _ body: () throws(SystemError) -> Value
+    ) throws(SystemError) -> Value? {
+        do throws(SystemError) { return try body() } catch {
+            guard error.isMissing else { throw error }
+            return nil
+        }
+    }
+
     /// Whether something exists at the path already (`EEXIST`).
     package var isExisting: Bool { code == EEXIST }
 

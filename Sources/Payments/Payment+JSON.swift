@@ -2,9 +2,6 @@ package import BalloonJSON
 import BalloonPOSIX
 
 extension Payment {
-    /// The maximum length of a payment's JSON text in bytes.
-    package static let maximumBytes = 1 << 20
-
     /// The value as a JSON object, as `init(json:)` reads it.
     ///
     /// ```json

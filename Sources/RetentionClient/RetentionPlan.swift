@@ -42,12 +42,6 @@ package struct RetentionPlan: Sendable, Equatable {
         deletedImages = Self.old(states.images, without: images)
     }
 
-    /// Whether every message and image of the folder is approved, and nothing remains to be deleted.
-    package var isDone: Bool {
-        uploadedImages.isEmpty && uploadedMessages.isEmpty && deletedMessages.isEmpty && deletedImages.isEmpty
-            && pending.isEmpty && rejected.isEmpty
-    }
-
     private static func old(
         _ states: [RetentionID: RetentionState], without kept: Set<RetentionID>
     ) -> [RetentionID] {

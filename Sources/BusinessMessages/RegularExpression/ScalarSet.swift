@@ -13,7 +13,6 @@ indirect enum ScalarSet: Sendable {
     case caseless(ScalarSet)
 
     static let digits = ScalarSet.categories(["Nd"])
-    static let empty = ScalarSet.union([])
 
     static func one(_ scalar: Unicode.Scalar) -> ScalarSet { .range(scalar.value...scalar.value) }
 

@@ -76,12 +76,10 @@ package final class OnboardingClaims: Sendable {
     /// Deletes the claim with this name; false when there is none.
     package func drop(_ name: String) throws(SystemError) -> Bool {
         guard Self.isName(name) else { return false }
-        do throws(SystemError) {
+        let removed = try SystemError.unlessMissing { () throws(SystemError) in
             try Directory.remove(path(name))
-        } catch {
-            guard error.isMissing else { throw error }
-            return false
         }
+        if removed == nil { return false }
         try Directory.synchronize(directory)
         return true
     }
@@ -115,10 +113,9 @@ package final class OnboardingClaims: Sendable {
     }
 
     private func read(_ name: String) throws(SystemError) -> [UInt8]? {
-        do throws(SystemError) { return try File(path(name), for: .reading).readAll() } catch {
-            // The claim was dropped after the folder was listed.
-            guard error.isMissing else { throw error }
-            return nil
+        // The claim may have been dropped after the folder was listed.
+        try SystemError.unlessMissing { () throws(SystemError) in
+            try File(path(name), for: .reading).readAll()
         }
     }
 

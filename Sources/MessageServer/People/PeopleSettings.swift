@@ -6,8 +6,6 @@ struct PeopleSettings: Sendable {
 
     init(_ configuration: CurrentConfiguration) { self.configuration = configuration }
 
-    init(_ businesses: [BusinessConfiguration] = []) { self.init(CurrentConfiguration(businesses)) }
-
     /// The settings of a business; nil when it has none.
     subscript(business: BusinessID) -> PeopleConfiguration? {
         configuration.setting(\.people, of: business) ?? nil

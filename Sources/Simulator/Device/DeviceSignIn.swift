@@ -175,18 +175,3 @@ package struct DeviceSignIn: Sendable {
         return origin + (reference.hasPrefix("/") ? "" : "/") + reference
     }
 }
-
-extension SimulatedCustomer {
-    /// Signs in as `message` asks, and posts the device's event with the same request identifier.
-    ///
-    /// Returns the server's answer to the event, and the outcome of the sign-in.
-    package func signIn(
-        answering message: JSONDocument, at registration: DeviceSignIn.Registration,
-        as account: DeviceSignIn.Account, over transport: any HTTPTransport
-    ) async throws -> (answer: TransportResponse, outcome: DeviceSignIn.Outcome) {
-        let signIn = try DeviceSignIn(to: message, at: registration, as: account, customer: id)
-        let outcome = try await signIn.run(over: transport)
-        let event = DeviceAnswer(to: try DeviceOffer(message), reporting: outcome)
-        return (try await post(self.message(completing: event.json)), outcome)
-    }
-}
