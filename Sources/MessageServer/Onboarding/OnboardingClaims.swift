@@ -75,11 +75,10 @@ package final class OnboardingClaims: Sendable {
 
     /// Deletes the claim with this name; false when there is none.
     package func drop(_ name: String) throws(SystemError) -> Bool {
-        guard Self.isName(name) else { return false }
-        let removed = try SystemError.unlessMissing { () throws(SystemError) in
-            try Directory.remove(path(name))
-        }
-        if removed == nil { return false }
+        guard Self.isName(name),
+            try SystemError.unlessMissing({ () throws(SystemError) in try Directory.remove(path(name)) })
+                != nil
+        else { return false }
         try Directory.synchronize(directory)
         return true
     }

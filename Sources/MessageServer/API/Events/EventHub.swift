@@ -21,7 +21,7 @@ final class EventHub: Sendable {
     final class Channel: Sendable {
         let broadcast = HTTPBroadcast()
         /// The number of followers that still read earlier events, and have not subscribed yet.
-        fileprivate let arriving = Atomic(0)
+        let arriving = Atomic(0)
         private let ended = Atomic(false)
         /// The tasks that bring followers to the end of the ring, by number.
         private let ways = Mutex<(last: UInt64, tasks: [UInt64: Task<Void, Never>])>((0, [:]))
@@ -62,23 +62,23 @@ final class EventHub: Sendable {
         }
 
         /// The number of followers at the end of the ring and on their way to it.
-        fileprivate var followerCount: Int {
+        var followerCount: Int {
             broadcast.subscriberCount + arriving.load(ordering: .relaxed)
         }
 
-        fileprivate var isUnused: Bool { followerCount == 0 }
+        var isUnused: Bool { followerCount == 0 }
     }
 
     /// A request for a page of events, until it is answered.
     final class Page: Sendable {
         let wakeups: AsyncStream<Void>
-        fileprivate let id: UInt64
-        fileprivate let token: APIToken
+        let id: UInt64
+        let token: APIToken
         private let wake: AsyncStream<Void>.Continuation
         private let removed = Atomic(false)
         private let stream = Mutex<APIStream?>(nil)
 
-        fileprivate init(_ id: UInt64, of token: APIToken) {
+        init(_ id: UInt64, of token: APIToken) {
             self.id = id
             self.token = token
             (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -87,13 +87,13 @@ final class EventHub: Sendable {
         /// Whether a reload removed or changed the token of the page.
         var isTokenRemoved: Bool { removed.load(ordering: .acquiring) }
 
-        fileprivate func wakeUp() { wake.yield() }
+        func wakeUp() { wake.yield() }
 
         /// Ends ``wakeups``.
         func end() { wake.finish() }
 
         /// Makes the page end when its token is removed or changed; returns false when that has happened already.
-        fileprivate func open(_ access: APIAccess) -> Bool {
+        func open(_ access: APIAccess) -> Bool {
             let stream = access.openStream(of: token) { [weak self] in
                 self?.removed.store(true, ordering: .releasing)
                 self?.end()
@@ -102,7 +102,7 @@ final class EventHub: Sendable {
             return stream != nil
         }
 
-        fileprivate func close() { stream.withLock { $0.take() }?.close() }
+        func close() { stream.withLock { $0.take() }?.close() }
     }
 
     struct State {
@@ -110,19 +110,19 @@ final class EventHub: Sendable {
         /// Whether the store's events are read.
         var isFollowing = false
         /// The time of the last request for events, or of the last check that found a follower.
-        fileprivate var usedAt = ContinuousClock.now
+        var usedAt = ContinuousClock.now
         var isClosed = false
         /// The number of the source whose events the ring has.
-        fileprivate var source = 0
+        var source = 0
         /// The last record that was read; `unsent` are the records whose events wait for a line in a
         /// conversation's file.
         var last: UInt64 = 0
         var unsent: Set<UInt64> = []
         /// The last record of which every event is in the ring.
         var through: UInt64 = 0
-        fileprivate var channels: [EventFilter: Channel] = [:]
-        fileprivate var pages: [UInt64: Page] = [:]
-        fileprivate var lastPage: UInt64 = 0
+        var channels: [EventFilter: Channel] = [:]
+        var pages: [UInt64: Page] = [:]
+        var lastPage: UInt64 = 0
     }
 
     /// The pause between two writes to a follower.
@@ -143,15 +143,15 @@ final class EventHub: Sendable {
     let store: Store
     let access: APIAccess
     /// The maximum number of streams of one token.
-    private let maximumStreams: Int
+    let maximumStreams: Int
     /// Limits the followers that read the journal at the same time.
     let turns = JournalTurns()
     /// Reads parts of the journal, for each token on its own threads.
     let readers = TokenExecutors()
-    private let state = Mutex(State())
+    let state = Mutex(State())
     private let pump: EventPump
     /// A stream that ends when a stop of the server begins.
-    private let stopping = AsyncStream.makeStream(of: Void.self)
+    let stopping = AsyncStream.makeStream(of: Void.self)
     private let logger: Logger
 
     init(
@@ -280,7 +280,7 @@ final class EventHub: Sendable {
     ///
     /// Events are rendered once, and joined for each filter, before the lock is acquired, because the HTTP shards wait
     /// for it too.
-    private func send(_ events: ArraySlice<PlacedEvent>, of batch: EventPump.Batch, isLast: Bool) {
+    func send(_ events: ArraySlice<PlacedEvent>, of batch: EventPump.Batch, isLast: Bool) {
         let slugs = access.slugs
         let render = { [numbers] (token: APIToken) in
             events.compactMap { placed in
@@ -343,186 +343,22 @@ final class EventHub: Sendable {
     }
 }
 
-/// The functions that streams and pages call.
-extension EventHub {
-    /// Returns the channel of a filter and adds a follower to it; the caller must call ``Channel/run(_:)``
-    /// for the follower.
-    ///
-    /// Throws a problem when the token has too many filters or streams, when it was removed, and when the
-    /// server stops.
-    func channel(for filter: EventFilter) throws(APIProblem) -> Channel {
-        let (channel, isNew) = try state.withLock { state throws(APIProblem) in
-            guard !state.isClosed, state.isFollowing else {
-                throw APIProblem(.unavailable, "the server stops")
-            }
-            state.usedAt = .now
-            let own = state.channels.filter { $0.key.token == filter.token }
-            guard own.values.reduce(0, { $0 + $1.followerCount }) < maximumStreams else {
-                throw APIProblem(.unavailable, "the token has too many open streams")
-                    .field("Retry-After", "15")
-            }
-            if let channel = own[filter] {
-                channel.arriving.add(1, ordering: .relaxed)
-                return (channel, false)
-            }
-            guard own.count < Self.maximumChannels else {
-                throw APIProblem(.unavailable, "the token follows too many different filters")
-                    .field("Retry-After", "15")
-            }
-            let channel = Channel()
-            channel.arriving.add(1, ordering: .relaxed)
-            state.channels[filter] = channel
-            return (channel, true)
-        }
-        guard isNew else { return channel }
-        guard let stream = access.openStream(of: filter.token, end: { [weak self] in self?.end(filter) })
-        else {
-            end(filter)
-            throw APIProblem(.unauthenticated, "the token was removed")
-        }
-        channel.opened(stream)
-        return channel
-    }
-
-    private func end(_ filter: EventFilter) {
-        state.withLock { $0.channels.removeValue(forKey: filter) }?.end()
-    }
-
-    /// Reads or changes the state under its lock; `body` must be short.
-    func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        state.withLock { body(&$0) }
-    }
-
-    /// The record numbers as the token of a filter sees them.
-    func numbers(for filter: EventFilter) -> RecordNumbers { numbers.seen(by: filter.token) }
-
-    /// The slug of an event's business, if the event has a wanted type and the token may see it.
-    func slug(of event: StoreEvent, for filter: EventFilter) -> String? {
-        access.slugs[event.business].flatMap { filter.accepts(event.name.rawValue, of: $0) ? $0 : nil }
-    }
-
-    /// The text of the events that a filter accepts.
-    func text(of events: [PlacedEvent], for filter: EventFilter) -> [UInt8] {
-        var text: [UInt8] = []
-        for placed in events {
-            if let slug = slug(of: placed.event, for: filter) {
-                EventText.append(placed, in: numbers(for: filter), business: slug, to: &text)
-            }
-        }
-        return text
-    }
-
-    /// Sends an event that is not kept and has no place; only followers at the end of the ring get it.
-    func send(_ event: TransientEvent) {
-        guard let slug = access.slugs[event.business] else { return }
-        let text = EventText.transient(event, business: slug)
-        state.withLock { state in
-            for (filter, channel) in state.channels where filter.accepts(event.name.rawValue, of: slug) {
-                if channel.broadcast.subscriberCount > 0 { channel.broadcast.send(text) }
-            }
-        }
-    }
-
-    /// Registers a page, which the caller must end with ``end(_:)``.
-    ///
-    /// Throws a problem when the token has too many pages, when the token was removed, and when the server
-    /// stops.
-    func beginPage(of token: APIToken) throws(APIProblem) -> Page {
-        let page = try state.withLock { state throws(APIProblem) in
-            guard !state.isClosed else { throw APIProblem(.unavailable, "the server is stopping") }
-            guard state.pages.values.count(where: { $0.token.name == token.name }) < Self.maximumPages else {
-                throw APIProblem(.unavailable, "too many pages of the token wait for events")
-                    .field("Retry-After", "1")
-            }
-            state.lastPage += 1
-            let page = Page(state.lastPage, of: token)
-            state.pages[page.id] = page
-            return page
-        }
-        guard page.open(access) else {
-            end(page)
-            throw APIProblem(.unauthenticated, "the token was removed")
-        }
-        return page
-    }
-
-    /// Removes a page after it is answered.
-    func end(_ page: Page) {
-        state.withLock { $0.pages[page.id] = nil }
-        page.close()
-    }
-}
-
 extension EventHub.State {
     /// Replaces the ring with an empty one for the events after this batch.
-    fileprivate mutating func replaceRing(_ batch: EventPump.Batch) {
+    mutating func replaceRing(_ batch: EventPump.Batch) {
         ring = EventRing(after: batch.last, replacing: ring)
         source = batch.source
         set(batch)
     }
 
-    fileprivate mutating func set(_ batch: EventPump.Batch) {
+    mutating func set(_ batch: EventPump.Batch) {
         last = batch.last
         unsent = batch.unsent
         through = batch.through
     }
 
-    fileprivate mutating func removeChannels() -> [EventHub.Channel] {
+    mutating func removeChannels() -> [EventHub.Channel] {
         defer { channels = [:] }
         return Array(channels.values)
-    }
-}
-
-/// Reads the store's events on a separate queue, because reading an event may block on a file.
-actor EventPump {
-    /// Events that were read, with the state of their source after reading.
-    struct Batch: Sendable {
-        /// The number of the source: 1 for the first, and one more each time that reading begins again.
-        let source: Int
-        let events: [PlacedEvent]
-        let last: UInt64
-        let unsent: Set<UInt64>
-        let through: UInt64
-    }
-
-    private nonisolated let executor = QueueExecutor(label: "balloon.events")
-    private let store: Store
-    private var source: EventSource?
-    private var sourceNumber = 0
-    /// The latest operation that begins or ends the reading.
-    private var latest: Task<Void, Never>?
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
-
-    init(_ store: Store) { self.store = store }
-
-    /// Runs operations that begin or end the reading one at a time.
-    func exclusively(_ operation: @escaping @Sendable () async -> Void) async {
-        let task = Task { [latest] in
-            await latest?.value
-            await operation()
-        }
-        latest = task
-        await task.value
-    }
-
-    /// Begins to follow the store's events, also again after changes were lost; returns a batch without
-    /// events.
-    func begin() async -> Batch {
-        source = await store.followEvents()
-        sourceNumber += 1
-        return batch([])
-    }
-
-    /// Returns the events that are due; nil when changes were lost, so that the caller must begin again.
-    func next() -> Batch? {
-        guard let events = source?.next() else { return nil }
-        return batch(events)
-    }
-
-    private func batch(_ events: [PlacedEvent]) -> Batch {
-        Batch(
-            source: sourceNumber, events: events, last: source?.last ?? 0, unsent: source?.unsent ?? [],
-            through: source?.through ?? 0)
     }
 }

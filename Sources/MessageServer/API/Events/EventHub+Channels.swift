@@ -1,0 +1,117 @@
+import BalloonHTTP
+import BalloonPOSIX
+import BusinessMessages
+import HandlerKit
+import Logging
+import MessageStore
+import Synchronization
+
+/// The functions that streams and pages call.
+extension EventHub {
+    /// Returns the channel of a filter and adds a follower to it; the caller must call ``Channel/run(_:)``
+    /// for the follower.
+    ///
+    /// Throws a problem when the token has too many filters or streams, when it was removed, and when the
+    /// server stops.
+    func channel(for filter: EventFilter) throws(APIProblem) -> Channel {
+        let (channel, isNew) = try state.withLock { state throws(APIProblem) in
+            guard !state.isClosed, state.isFollowing else {
+                throw APIProblem(.unavailable, "the server stops")
+            }
+            state.usedAt = .now
+            let own = state.channels.filter { $0.key.token == filter.token }
+            guard own.values.reduce(0, { $0 + $1.followerCount }) < maximumStreams else {
+                throw APIProblem(.unavailable, "the token has too many open streams")
+                    .field("Retry-After", "15")
+            }
+            if let channel = own[filter] {
+                channel.arriving.add(1, ordering: .relaxed)
+                return (channel, false)
+            }
+            guard own.count < Self.maximumChannels else {
+                throw APIProblem(.unavailable, "the token follows too many different filters")
+                    .field("Retry-After", "15")
+            }
+            let channel = Channel()
+            channel.arriving.add(1, ordering: .relaxed)
+            state.channels[filter] = channel
+            return (channel, true)
+        }
+        guard isNew else { return channel }
+        guard let stream = access.openStream(of: filter.token, end: { [weak self] in self?.end(filter) })
+        else {
+            end(filter)
+            throw APIProblem(.unauthenticated, "the token was removed")
+        }
+        channel.opened(stream)
+        return channel
+    }
+
+    func end(_ filter: EventFilter) {
+        state.withLock { $0.channels.removeValue(forKey: filter) }?.end()
+    }
+
+    /// Reads or changes the state under its lock; `body` must be short.
+    func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { body(&$0) }
+    }
+
+    /// The record numbers as the token of a filter sees them.
+    func numbers(for filter: EventFilter) -> RecordNumbers { numbers.seen(by: filter.token) }
+
+    /// The slug of an event's business, if the event has a wanted type and the token may see it.
+    func slug(of event: StoreEvent, for filter: EventFilter) -> String? {
+        access.slugs[event.business].flatMap { filter.accepts(event.name.rawValue, of: $0) ? $0 : nil }
+    }
+
+    /// The text of the events that a filter accepts.
+    func text(of events: [PlacedEvent], for filter: EventFilter) -> [UInt8] {
+        var text: [UInt8] = []
+        for placed in events {
+            if let slug = slug(of: placed.event, for: filter) {
+                EventText.append(placed, in: numbers(for: filter), business: slug, to: &text)
+            }
+        }
+        return text
+    }
+
+    /// Sends an event that is not kept and has no place; only followers at the end of the ring get it.
+    func send(_ event: TransientEvent) {
+        guard let slug = access.slugs[event.business] else { return }
+        let text = EventText.transient(event, business: slug)
+        state.withLock { state in
+            for (filter, channel) in state.channels where filter.accepts(event.name.rawValue, of: slug) {
+                if channel.broadcast.subscriberCount > 0 { channel.broadcast.send(text) }
+            }
+        }
+    }
+
+    /// Registers a page, which the caller must end with ``end(_:)``.
+    ///
+    /// Throws a problem when the token has too many pages, when the token was removed, and when the server
+    /// stops.
+    func beginPage(of token: APIToken) throws(APIProblem) -> Page {
+        let page = try state.withLock { state throws(APIProblem) in
+            guard !state.isClosed else { throw APIProblem(.unavailable, "the server is stopping") }
+            guard state.pages.values.count(where: { $0.token.name == token.name }) < Self.maximumPages else {
+                throw APIProblem(.unavailable, "too many pages of the token wait for events")
+                    .field("Retry-After", "1")
+            }
+            state.lastPage += 1
+            let page = Page(state.lastPage, of: token)
+            state.pages[page.id] = page
+            return page
+        }
+        guard page.open(access) else {
+            end(page)
+            throw APIProblem(.unauthenticated, "the token was removed")
+        }
+        return page
+    }
+
+    /// Removes a page after it is answered.
+    func end(_ page: Page) {
+        state.withLock { $0.pages[page.id] = nil }
+        page.close()
+    }
+}
