@@ -151,18 +151,13 @@ struct InspectorDeliveries: Sendable {
             }
             writer.key("event")
             Self.write(event, to: &writer)
-            writer.key("stages")
-            writer.array { writer in for stage in stages { writer.raw(stage) } }
-            writer.key("attempts")
-            writer.array { writer in Self.writeAttempts(stages, calls, to: &writer) }
-            writer.key("log")
-            writer.array { writer in for line in log.suffix(100) { writer.string(line.text) } }
-            writer.key("replies")
-            writer.array { writer in for reply in trace.replies { write(reply, to: &writer) } }
+            writer.list("stages", stages) { stage, writer in writer.raw(stage) }
+            writer.array("attempts") { writer in Self.writeAttempts(stages, calls, to: &writer) }
+            writer.list("log", log.suffix(100).map(\.text))
+            writer.list("replies", trace.replies) { reply, writer in write(reply, to: &writer) }
             if let problems = event.problems { writer.field("problems", problems) }
             writer.field("curl", Self.curl(headers ?? [], event))
-            writer.key("fixture")
-            writer.object { writer in writer.field("message", event.message) }
+            writer.object("fixture") { writer in writer.field("message", event.message) }
         }
     }
 
@@ -213,15 +208,11 @@ struct InspectorDeliveries: Sendable {
     /// Writes the state before and after, `null` for none, and the log lines.
     private static func write(_ calls: [InspectorAttempts.Attempt], to writer: inout JSONWriter) {
         guard let first = calls.first, let last = calls.last else { return }
-        writer.key("state")
-        writer.object { writer in
-            writer.key("before")
-            writer.raw(first.before ?? Array("null".utf8))
-            writer.key("after")
-            writer.raw(last.after ?? Array("null".utf8))
+        writer.object("state") { writer in
+            writer.raw("before", first.before ?? Array("null".utf8))
+            writer.raw("after", last.after ?? Array("null".utf8))
         }
-        writer.key("stderr")
-        writer.array { writer in for line in calls.flatMap(\.lines) { writer.string(line.text) } }
+        writer.list("stderr", calls.flatMap(\.lines).map(\.text))
     }
 
     private func write(_ reply: JournalReply, to writer: inout JSONWriter) {
@@ -232,11 +223,9 @@ struct InspectorDeliveries: Sendable {
             writer.field("status", reply.status.rawValue)
             writer.field("reason", reply.reason)
             writer.field("attempts", reply.attempts)
-            writer.key("message")
-            writer.raw(reply.message)
-            writer.key("gateway")
-            writer.array { writer in
-                for exchange in simulator?.exchanges(about: reply.messageID) ?? [] { writer.raw(exchange) }
+            writer.raw("message", reply.message)
+            writer.list("gateway", simulator?.exchanges(about: reply.messageID) ?? []) { exchange, writer in
+                writer.raw(exchange)
             }
         }
     }

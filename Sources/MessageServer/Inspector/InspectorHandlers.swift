@@ -29,8 +29,7 @@ struct InspectorHandlers: Sendable {
                 for business in registry.all { handlers.append(await json(of: business)) }
                 return .json(
                     JSONWriter.object { writer in
-                        writer.key("handlers")
-                        writer.array { writer in for handler in handlers { writer.raw(handler) } }
+                        writer.list("handlers", handlers) { handler, writer in writer.raw(handler) }
                     })
             }.describing(
                 "List the handlers with their levers",

@@ -22,8 +22,7 @@ struct InspectorOverview: Sendable {
             InspectorRoute(.get, "/dev/v1/customers") { _ in
                 .json(
                     JSONWriter.object { writer in
-                        writer.key("customers")
-                        writer.array { _ in }
+                        writer.array("customers") { _ in }
                     })
             }.describing(
                 "List the customers of the phone, of which there are none",
@@ -35,19 +34,13 @@ struct InspectorOverview: Sendable {
     private var overview: [UInt8] {
         JSONWriter.object { writer in
             writer.field("version", version)
-            writer.key("businesses")
-            writer.array { writer in
-                for business in registry.all {
-                    writer.object { writer in
-                        writer.field("slug", business.slug)
-                        writer.field("id", business.business.rawValue)
-                        writer.field("name", business.slug)
-                    }
-                }
+            writer.objects("businesses", registry.all) { business, writer in
+                writer.field("slug", business.slug)
+                writer.field("id", business.business.rawValue)
+                writer.field("name", business.slug)
             }
             // The page shows no phone when there is no device.
-            writer.key("devices")
-            writer.array { _ in }
+            writer.array("devices") { _ in }
         }
     }
 }

@@ -163,10 +163,7 @@ final class InspectorTrials: Sendable {
     private func json(of runs: [Run], _ trial: String, _ event: JournalEvent) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 4096) { writer in
             writer.field("trial", trial)
-            writer.key("runs")
-            writer.array { writer in
-                for run in runs { writer.object { write(run, event, to: &$0) } }
-            }
+            writer.list("runs", runs) { run, writer in writer.object { write(run, event, to: &$0) } }
         }
     }
 
@@ -175,33 +172,25 @@ final class InspectorTrials: Sendable {
         switch run.outcome {
         case .success(let outcome):
             writer.field("outcome", outcome.name)
-            writer.key("replies")
-            writer.array { writer in
-                for reply in outcome.replies {
-                    writer.object { writer in
-                        writer.field("kind", reply.kind.rawValue)
-                        writer.key("message")
-                        writer.raw(
-                            reply.encodeToSend(id: .random(), from: event.business, to: event.customer))
-                    }
-                }
+            writer.objects("replies", outcome.replies) { reply, writer in
+                writer.field("kind", reply.kind.rawValue)
+                writer.key("message")
+                writer.raw(
+                    reply.encodeToSend(id: .random(), from: event.business, to: event.customer))
             }
         case .failure(let failure):
             writer.field("outcome", "failed")
             writer.field("reason", failure.reason)
             if case .refused(let refusal) = failure {
-                writer.key("problems")
-                writer.array { writer in
-                    for problem in refusal.problems.prefix(20) { problem.write(to: &writer) }
+                writer.list("problems", refusal.problems.prefix(20)) { problem, writer in
+                    problem.write(to: &writer)
                 }
             }
         }
         if let state = run.state {
-            writer.key("state")
-            writer.raw(state)
+            writer.raw("state", state)
         }
-        writer.key("stderr")
-        writer.array { writer in for line in run.lines.suffix(100) { writer.string(line) } }
+        writer.list("stderr", run.lines.suffix(100))
     }
 
     /// Sends the replies of one call, in their order; returns the outcome of each.
@@ -218,8 +207,7 @@ final class InspectorTrials: Sendable {
             }
         }
         return JSONWriter.object { writer in
-            writer.key("sent")
-            writer.array { writer in for answer in answers { writer.raw(answer.json) } }
+            writer.list("sent", answers) { answer, writer in writer.raw(answer.json) }
         }
     }
 
