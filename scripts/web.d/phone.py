@@ -15,7 +15,7 @@ BROKEN_TIMES["event"]["timeslots"].append({"identifier": "t3", "startTime": "tom
 
 
 class Tests(DeviceSuite):
-    ALL = ["kinds", "choices", "form_by_keys", "form_by_clicks", "outcomes", "refused_choice", "devices", "question", "cards", "hostile", "composer", "typing", "timeline", "flood", "detail", "levers_and_profile", "long_thread", "keys_alone",
+    ALL = ["kinds", "choices", "form_by_keys", "form_by_clicks", "outcomes", "refused_choice", "devices", "question", "cards", "narrow", "hostile", "composer", "typing", "timeline", "flood", "detail", "levers_and_profile", "long_thread", "keys_alone",
            "wrong_token", "storage_off", "everybody", "planted"]
 
     def serve(self, name):
@@ -138,6 +138,33 @@ class Tests(DeviceSuite):
         page.script("[...document.querySelectorAll('.chips')].at(-1).querySelector('button').click()")
         page.wait("the summary", "document.querySelector('.lines').innerText.includes('In short')")
         assert not page.script("return Boolean(document.querySelector('.lines .faint'))"), "the summary is in italics"
+
+    def narrow(self):
+        """At 320 pixels nothing is cut off, the tools are one menu, and the buttons of a payment are in reach."""
+        self.show_all()
+        page = self.page((320, 640))
+        page.see("Yes, please")
+        wide = "return [...document.querySelectorAll('body *')].filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth + 1 && !one.closest('pre, .visually-hidden')).map((one) => one.outerHTML.slice(0, 120))"
+        self.open(page, "applePay")
+        assert page.script("return [...document.querySelectorAll('dialog .sheet-foot button')].every((one) => { const box = one.getBoundingClientRect(); return box.top > 0 && box.bottom <= innerHeight; })"), "a button of the payment is out of reach"
+        self.picture(page, "narrow-pay")
+        assert not page.script(wide), page.script(wide)
+        page.keys("Escape")
+        self.gone(page)
+        self.tool(page, "Gateway")
+        self.picture(page, "narrow-gateway")
+        assert not page.script(wide), page.script(wide)
+        page.keys("Escape")
+        self.gone(page)
+        page.press_button("Tools")
+        self.picture(page, "narrow-tools")
+        assert not page.script(wide), page.script(wide)
+        page.keys("Escape")
+        self.server.tell(*self.story(0), *self.story(1, 9, result="failed", reason="status 400", status=400))
+        page.press_button("Timeline")
+        self.stories(page, 2)
+        self.picture(page, "narrow-timeline")
+        assert not page.script(wide), page.script(wide)
 
     def cards(self):
         """A payment shows its mark and amount; a picker has its picture; files and videos are shown as what they are."""
