@@ -217,16 +217,15 @@ extension APIAccess.State {
         let reading =
             counting ? quota.count(limit: limit, now: now) : quota.reading(limit: limit, now: now)
         quotas[token.name] = quota
-        let policy = APIProblem.Field(
-            name: "RateLimit-Policy",
-            value: "\"token\";q=\(limit);w=\(RequestQuota.window.components.seconds)")
-        let rest = APIProblem.Field(
-            name: "RateLimit", value: "\"token\";r=\(reading.remaining);t=\(reading.resetSeconds)")
+        let fields: [(name: String, value: String)] = [
+            ("RateLimit-Policy", "\"token\";q=\(limit);w=\(RequestQuota.window.components.seconds)"),
+            ("RateLimit", "\"token\";r=\(reading.remaining);t=\(reading.resetSeconds)"),
+        ]
         guard !reading.isExceeded else {
-            throw APIProblem(.tooManyRequests).field(policy.name, policy.value).field(rest.name, rest.value)
+            throw fields.reduce(APIProblem(.tooManyRequests)) { $0.field($1.name, $1.value) }
                 .field("Retry-After", "\(reading.resetSeconds)")
         }
-        return [(policy.name, policy.value), (rest.name, rest.value)]
+        return fields
     }
 }
 

@@ -75,7 +75,4 @@ struct APIRoute: Sendable {
             method, path, may: right, query: query, headers: headers, body: body, summary, .json(schema),
             handler: .blocking { request, _ in try await answer(request) })
     }
-
-    /// Whether the operation changes something.
-    var isChange: Bool { method != .get }
 }

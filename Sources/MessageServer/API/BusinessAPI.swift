@@ -121,11 +121,7 @@ final class BusinessAPI: Sendable {
             switch operation.handler {
             case .direct(let handler): return handler(request, responder).map { finish($0, facts) }
             case .blocking(let answer):
-                responder.permit = inFlight.begin(token.name)
-                guard responder.permit != nil else {
-                    throw APIProblem(.unavailable, "too many requests of the token wait for the disk")
-                        .field("Retry-After", "1")
-                }
+                responder.permit = try inFlight.permit(for: token, to: "wait for the disk")
                 start(answer, request, responder, on: executor(of: operation, for: token))
                 return nil
             }
@@ -307,9 +303,8 @@ extension AssignmentRefusal {
 extension Person {
     /// The person as JSON, such as `{"id":"agent-7","name":"Ana"}`.
     var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("id", id)
-            writer.field("name", name)
-        }
+        var writer = JSONWriter()
+        write(to: &writer)
+        return writer.finish()
     }
 }

@@ -62,10 +62,10 @@ extension InFlightOperations {
     /// a time.
     static let maximumJournalReaders = 4
 
-    /// Counts a request that waits for an outcome; throws ``APIProblem`` when the token has too many such requests.
-    func permitToWait(for token: APIToken) throws(APIProblem) -> OperationPermit {
+    /// Counts a request that does `what`; throws ``APIProblem`` when the token has too many such requests.
+    func permit(for token: APIToken, to what: String) throws(APIProblem) -> OperationPermit {
         guard let permit = begin(token.name) else {
-            throw APIProblem(.unavailable, "too many requests of the token wait for outcomes")
+            throw APIProblem(.unavailable, "too many requests of the token \(what)")
                 .field("Retry-After", "1")
         }
         return permit
@@ -75,10 +75,7 @@ extension InFlightOperations {
     func reading<Result: Sendable>(
         for token: APIToken, _ body: () async throws -> Result
     ) async throws -> Result {
-        guard let permit = begin(token.name) else {
-            throw APIProblem(.unavailable, "too many requests of the token read the journal already")
-                .field("Retry-After", "1")
-        }
+        let permit = try permit(for: token, to: "read the journal already")
         defer { permit.release() }
         return try await body()
     }

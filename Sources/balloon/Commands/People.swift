@@ -69,17 +69,21 @@ struct People: AsyncParsableCommand {
 
         func validate() throws {
             guard !text.allSatisfy(\.isWhitespace), text.utf8.count <= 2000 else {
-                throw ValidationError("--text is blank or longer than 2,000 bytes")
+                throw People.badText
             }
         }
 
         func run() async throws { try await change(business, isOpen: false, text, options) }
     }
 
+    private static var badText: ValidationError {
+        ValidationError("--text is blank or longer than 2,000 bytes")
+    }
+
     private static func change(
         _ business: String, isOpen: Bool, _ text: String?, _ options: ReadingOptions
     ) async throws {
-        guard let presence = Presence(isOpen: isOpen, text: text) else { return }
+        guard let presence = Presence(isOpen: isOpen, text: text) else { throw Self.badText }
         do {
             _ = try await ControlSocket(data: try options.data).ask(
                 Operations.changePeople, PeopleChange(business, presence))

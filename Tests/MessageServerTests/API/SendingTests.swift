@@ -93,13 +93,16 @@ import Testing
     {
         let waiting = InFlightOperations(maximum: SendingRoutes.maximumWaiting)
         let token = TestTokens.token("crm", "bln_crm", [.send])
-        let permits = try (0..<1024).map { _ in try waiting.permitToWait(for: token) }
-        let problem = #expect(throws: APIProblem.self) { try waiting.permitToWait(for: token) }
+        let permits = try (0..<1024).map { _ in try waiting.permit(for: token, to: "wait for outcomes") }
+        let problem = #expect(throws: APIProblem.self) {
+            try waiting.permit(for: token, to: "wait for outcomes")
+        }
         #expect(problem?.status == .serviceUnavailable)
         #expect(problem?.fields.map(\.name) == ["Retry-After"])
-        try waiting.permitToWait(for: TestTokens.token("other", "bln_other", [.send])).release()
+        try waiting.permit(for: TestTokens.token("other", "bln_other", [.send]), to: "wait for outcomes")
+            .release()
         permits.first?.release()
-        try waiting.permitToWait(for: token).release()
+        try waiting.permit(for: token, to: "wait for outcomes").release()
         for permit in permits { permit.release() }
         #expect(waiting.count(of: token.name) == 0)
     }

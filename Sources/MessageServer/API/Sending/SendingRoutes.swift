@@ -101,7 +101,7 @@ struct SendingRoutes: Sendable {
             do { return try await search() } catch is UnreadJournal { throw APIProblem.journalUnread }
         }
         let wait = min(Preference.waitSeconds(request.field("prefer")), Self.maximumWaitSeconds)
-        let permit = try wait > 0 ? waiting.permitToWait(for: request.token) : nil
+        let permit = try wait > 0 ? waiting.permit(for: request.token, to: "wait for outcomes") : nil
         defer { permit?.release() }
         do {
             // A repetition is answered before its attachments are looked up, because they may have expired.
