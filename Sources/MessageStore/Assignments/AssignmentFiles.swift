@@ -37,13 +37,8 @@ final class AssignmentFiles: Sendable {
 
     /// Writes missing and different files, and removes files without an entry; returns how many it changed.
     func correctAll(from assignments: Assignments) async throws -> Int {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { [self] in
-                continuation.resume(
-                    with: Result { () throws(StoreError) in
-                        try Self.correctAll(assignments.withTable(\.shown), in: directory)
-                    })
-            }
+        try await queue.run { [directory] in
+            try Self.correctAll(assignments.withTable(\.shown), in: directory)
         }
     }
 
@@ -63,7 +58,7 @@ final class AssignmentFiles: Sendable {
 
     /// Waits until every earlier update is complete.
     func rest() async {
-        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        await queue.run {}
     }
 
     private static func correctAll(

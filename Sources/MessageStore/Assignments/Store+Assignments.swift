@@ -218,12 +218,7 @@ extension Store {
 
     /// Reads the context on a dispatch queue, so that no thread of the cooperative pool is blocked.
     func assignmentContext(of key: ConversationKey) async throws -> AssignmentContext {
-        try await withCheckedThrowingContinuation { continuation in
-            assignmentQueue.async {
-                continuation.resume(
-                    with: Result { () throws(StoreError) in try self.readAssignmentContext(of: key) })
-            }
-        }
+        try await assignmentQueue.run { try self.readAssignmentContext(of: key) }
     }
 
     private func assign(

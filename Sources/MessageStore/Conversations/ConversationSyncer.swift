@@ -60,7 +60,7 @@ final class ConversationSyncer: Sendable {
         guard count > Self.maximumSingleSyncs else { return try await makeRound(isPaced: false) }
         for partition in partitions.all { partition.withUnsynced { $0.beginRound() } }
         return try await cancellingRound {
-            try await onQueue { () throws(StoreError) in
+            try await queue.run { () throws(StoreError) in
                 try StoreError.naming(self.directory) { () throws(SystemError) in
                     try self.disk.synchronizeFileSystem(of: self.directory)
                 }
@@ -79,7 +79,7 @@ final class ConversationSyncer: Sendable {
                 while true {
                     let files = partition.withUnsynced { [pace] in $0.nextSyncs(maximum: pace.batch) }
                     if files.isEmpty { break }
-                    try await onQueue { () throws(StoreError) in
+                    try await queue.run { () throws(StoreError) in
                         for file in files { try self.synchronize(file, of: partition) }
                     }
                     let pause = pace.pause(behind: files.count, lastRecord: lastRecord(), at: .now)
@@ -90,7 +90,7 @@ final class ConversationSyncer: Sendable {
             // further folders.
             for partition in partitions.all {
                 let folders = partition.withUnsynced { $0.takeFolders() }
-                try await onQueue { () throws(StoreError) in try self.synchronize(folders) }
+                try await queue.run { () throws(StoreError) in try self.synchronize(folders) }
                 partition.withUnsynced { $0.endRound() }
             }
             return .done
@@ -130,19 +130,6 @@ final class ConversationSyncer: Sendable {
     private func synchronize(_ folders: Set<String>) throws(StoreError) {
         for folder in folders.sorted() {
             try StoreError.naming(folder) { () throws(SystemError) in try disk.synchronizeDirectory(folder) }
-        }
-    }
-
-    private func onQueue(_ body: @escaping @Sendable () throws(StoreError) -> Void) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async {
-                do throws(StoreError) {
-                    try body()
-                    continuation.resume()
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
         }
     }
 }

@@ -23,7 +23,7 @@ final class HandlerStates: Sendable {
     /// Returns the state of a conversation, one JSON object; nil when the conversation has none.
     func state(of key: ConversationKey) async throws -> [UInt8]? {
         guard hasAny.load(ordering: .acquiring) else { return nil }
-        return try await perform { () throws(StoreError) in
+        return try await queue.run { () throws(StoreError) in
             guard let state = try self.read(key)?["state"], !state.isNull else { return nil }
             return Array(state.text)
         }
@@ -31,7 +31,7 @@ final class HandlerStates: Sendable {
 
     /// Stores `state`, unless this or a later decision was stored already; `null` means no state.
     func keep(_ state: [UInt8], decidedBy decision: UInt64, of key: ConversationKey) async throws {
-        try await perform { () throws(StoreError) in
+        try await queue.run { () throws(StoreError) in
             if let kept = try self.read(key)?["decision"]?.int, UInt64(clamping: kept) >= decision { return }
             try self.write(state, decision, key)
         }
@@ -43,7 +43,7 @@ final class HandlerStates: Sendable {
     func remove(_ name: ConversationName, before record: UInt64) async throws {
         guard hasAny.load(ordering: .acquiring) else { return }
         let path = directory + "/" + name.path.dropLast()
-        try await perform { () throws(StoreError) in
+        try await queue.run { () throws(StoreError) in
             do throws(SystemError) {
                 guard try Directory.holds(path) else { return }
                 let root = try? JSONDocument(try File(path, for: .reading).readAll()).root
@@ -57,7 +57,7 @@ final class HandlerStates: Sendable {
 
     /// Runs `change` on the queue of the states, so that no state is read or written at the same time.
     func excluding(_ change: @escaping @Sendable () throws(StoreError) -> Void) async throws {
-        try await perform(change)
+        try await queue.run(change)
     }
 
     private func read(_ key: ConversationKey) throws(StoreError) -> JSONValue? {
@@ -92,20 +92,6 @@ final class HandlerStates: Sendable {
             try AtomicFile.write(writer.finish() + [UInt8(ascii: "\n")], to: path)
         } catch {
             throw .unavailable(path: path, error)
-        }
-    }
-
-    private func perform<Result: Sendable>(
-        _ body: @escaping @Sendable () throws(StoreError) -> Result
-    ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async {
-                do throws(StoreError) {
-                    continuation.resume(returning: try body())
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
         }
     }
 }

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 import Dispatch
 
@@ -93,11 +94,7 @@ extension Store {
         _ body: @escaping @Sendable (JournalFiles) throws -> Result
     ) async throws -> Result {
         await journal.flush()
-        return try await withCheckedThrowingContinuation { [files] continuation in
-            DispatchQueue(label: "balloon.selection").async {
-                continuation.resume(with: Swift.Result { try body(files) })
-            }
-        }
+        return try await DispatchQueue(label: "balloon.selection").run { [files] in try body(files) }
     }
 }
 

@@ -188,11 +188,7 @@ extension Store {
     private func onErasureQueue<Result: Sendable>(
         _ body: @escaping @Sendable () throws(StoreError) -> Result
     ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "balloon.erasure").async {
-                continuation.resume(with: Swift.Result { () throws(StoreError) in try body() })
-            }
-        }
+        try await DispatchQueue(label: "balloon.erasure").run(body)
     }
 }
 

@@ -38,9 +38,7 @@ final class DeliveryIndex: Sendable {
     func onQueue<Result: Sendable>(
         _ body: @escaping @Sendable () throws(StoreError) -> Result
     ) async throws -> Result {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async { continuation.resume(with: Swift.Result { () throws(StoreError) in try body() }) }
-        }
+        try await queue.run(body)
     }
 
     /// Visits the messages before `record` down to `earliest`, newest first, until `visit` returns false.

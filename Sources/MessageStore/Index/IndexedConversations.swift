@@ -220,7 +220,7 @@ final class IndexedConversations: Sendable {
         // A load writes the file when it ends; a checkpoint, and the stop that waits for it, must not wait
         // for the load.
         guard isReady else { return }
-        await onQueue { self.write() }
+        await queue.run { self.write() }
     }
 
     /// Stops a load, and returns when the queue is idle; must be called after the last ``write(through:)``.
@@ -231,20 +231,11 @@ final class IndexedConversations: Sendable {
         }
         isOn.store(false, ordering: .sequentiallyConsistent)
         stop.signal()
-        await onQueue { self.file.withLock { $0 = nil } }
+        await queue.run { self.file.withLock { $0 = nil } }
     }
 
     /// Returns when the current load has ended.
-    func rest() async { await onQueue {} }
-
-    private func onQueue(_ body: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                body()
-                continuation.resume()
-            }
-        }
-    }
+    func rest() async { await queue.run {} }
 }
 
 /// Loads and builds the index, on the queue.

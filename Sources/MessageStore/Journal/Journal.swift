@@ -228,20 +228,11 @@ final class Journal: Sendable {
     func close() async {
         waiting.withLock { $0.isClosed = true }
         await flush()
-        await onQueue { self.writer.withLock { $0.end() } }
+        await queue.run { self.writer.withLock { $0.end() } }
     }
 
     /// Returns when the queue has completed its current work, including preallocation.
-    func rest() async { await onQueue {} }
-
-    private func onQueue(_ body: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                body()
-                continuation.resume()
-            }
-        }
-    }
+    func rest() async { await queue.run {} }
 
     /// The segments from this one on, each with the end of its last record; called on the journal's queue.
     func segmentEnds(from first: UInt64) -> [JournalSnapshot.End] {

@@ -55,22 +55,14 @@ package struct JournalFiles: Sendable {
     ///
     /// Reads the whole journal on a separate queue, so that no other task waits for a thread.
     func eventsOnQueue(_ records: [UInt64]) async throws -> [JournalEvent] {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "balloon.events").async {
-                continuation.resume(with: Result { try events(records) })
-            }
-        }
+        try await DispatchQueue(label: "balloon.events").run { try events(records) }
     }
 
     /// Returns every `wanted` message, in the order of arrival; reads the whole journal on a separate queue.
     func eventsOnQueue(where wanted: @escaping @Sendable (JournalEvent) -> Bool) async throws
         -> [JournalEvent]
     {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "balloon.events").async {
-                continuation.resume(with: Result { try events(where: wanted) })
-            }
-        }
+        try await DispatchQueue(label: "balloon.events").run { try events(where: wanted) }
     }
 
     /// Calls `body` with each record of the journal, in order; does nothing when there is no journal.
@@ -144,11 +136,7 @@ package struct JournalFiles: Sendable {
     ///
     /// Reads the whole journal on a separate queue, so that no other task waits for a thread.
     func repliesOnQueue(_ names: [ReplyID]) async throws -> [JournalReply] {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "balloon.replies").async {
-                continuation.resume(with: Result { try replies(names) })
-            }
-        }
+        try await DispatchQueue(label: "balloon.replies").run { try replies(names) }
     }
 
     /// Computes the states of the wanted messages from the whole journal, then calls `body` with each state.

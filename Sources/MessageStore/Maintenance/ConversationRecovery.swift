@@ -32,10 +32,8 @@ struct ConversationRecovery: Sendable {
         let unfinished = scheduler.recorded
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "balloon.recovery").async {
-                continuation.resume(with: Result { try writeAnew(unfinished, finishedAfter: checkpoint) })
-            }
+        try await DispatchQueue(label: "balloon.recovery").run {
+            try writeAnew(unfinished, finishedAfter: checkpoint)
         }
     }
 

@@ -185,11 +185,7 @@ final class Retention: Sendable {
 
     /// Deletes segments on a queue, because the deletion of a large file blocks the thread.
     private func remove(_ segments: [UInt64]) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            timers.async {
-                continuation.resume(with: Result { for segment in segments { try self.remove(segment) } })
-            }
-        }
+        try await timers.run { for segment in segments { try self.remove(segment) } }
     }
 
     /// Deletes one segment and syncs the folder.

@@ -104,44 +104,37 @@ final class Snapshotter: Sendable {
     /// snapshot is installed.
     func prepare(_ capture: Capture?, checkpoint: UInt64) async -> Prepared? {
         guard let capture else { return nil }
-        return await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                var recovered = capture.recovered
-                recovered.state.recordCheckpoint(through: checkpoint)
-                let snapshot = file.segments(endingAt: capture.ends).map {
-                    JournalSnapshot(of: recovered, lastRecord: capture.lastRecord, segments: $0)
-                }
-                continuation.resume(returning: snapshot.flatMap { write($0, of: capture) })
+        return await queue.run { [self] in
+            var recovered = capture.recovered
+            recovered.state.recordCheckpoint(through: checkpoint)
+            let snapshot = file.segments(endingAt: capture.ends).map {
+                JournalSnapshot(of: recovered, lastRecord: capture.lastRecord, segments: $0)
             }
+            return snapshot.flatMap { write($0, of: capture) }
         }
     }
 
     /// Replaces the snapshot; returns false when there is none to install, or the snapshot was removed meanwhile.
     func install(_ prepared: Prepared?) async -> Bool {
         guard let prepared else { return false }
-        return await withCheckedContinuation { continuation in
-            queue.async { [self] in continuation.resume(returning: installNow(prepared)) }
-        }
+        return await queue.run { [self] in installNow(prepared) }
     }
 
     /// Removes the snapshot, because records that it covers have changed.
     func discard() async {
-        await withCheckedContinuation { continuation in
-            queue.async { [self] in
-                state.withLock { state in
-                    state.covered = 0
-                    state.discards += 1
-                }
-                file.discard()
-                continuation.resume()
+        await queue.run { [self] in
+            state.withLock { state in
+                state.covered = 0
+                state.discards += 1
             }
+            file.discard()
         }
     }
 
     /// Makes no further snapshot; returns when the queue is idle.
     func close() async {
         state.withLock { $0.isClosed = true }
-        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        await queue.run {}
     }
 
     private func write(_ snapshot: JournalSnapshot, of capture: Capture) -> Prepared? {

@@ -58,18 +58,9 @@ extension Store {
         defer { withExtendedLifetime(permit) {} }
         // The finished record of a recent message may not be in the file yet.
         await journal.flush()
-        let rebuilt = try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "balloon.rebuild").async {
-                do throws(StoreError) {
-                    continuation.resume(returning: try self.replayJournal())
-                } catch {
-                    continuation.resume(throwing: error)
-                }
-            }
-        }
+        var result = try await DispatchQueue(label: "balloon.rebuild").run { try self.replayJournal() }
         index.rebuild()
         checkpointer.recordWrite()
-        var result = rebuilt
         result.restoredAssignments = try await assignmentFiles.correctAll(from: assignments)
         return result
     }

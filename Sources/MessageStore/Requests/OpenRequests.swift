@@ -284,7 +284,7 @@ package final class OpenRequests: Sendable {
     /// Refuses further operations, and waits for the earlier ones.
     func close() async {
         waiting.withLock { $0.isClosed = true }
-        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        await queue.run {}
     }
 
     private func scheduleSweep() {
