@@ -98,7 +98,7 @@ final class HandlerReloading {
         Task {
             do {
                 _ = try await ControlSocket(data: data).ask(
-                    Operations.restartHandler, slug, timeout: ControlSocket.restartTimeout)
+                    ControlOperations.restartHandler, slug, timeout: ControlSocket.restartTimeout)
             } catch {
                 logger.warning(
                     "the handler could not be restarted after its file changed; the earlier process continues",

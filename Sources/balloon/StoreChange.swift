@@ -18,13 +18,14 @@ enum StoreChange {
         try Store.check(data)
         let job = ControlRoutes.newJob()
         let answer = try await ControlSocket.run(
-            job, Operations.erase.path, Operations.erase.body(request, job: job), data: data, resumedBy: nil)
-        if let answer { return try result(answer, Operations.erase.answer) }
+            job, ControlOperations.erase.path, ControlOperations.erase.body(request, job: job), data: data,
+            resumedBy: nil)
+        if let answer { return try result(answer, ControlOperations.erase.answer) }
         var settings = settings
         settings.keepsPayments = request.keepsPayments
         try actAsOwner(of: data)
         let report = try Store.erase(request.customers, in: data, settings)
-        audit("POST " + Operations.erase.path, data, report.ledgerNames)
+        audit("POST " + ControlOperations.erase.path, data, report.ledgerNames)
         return report
     }
 
@@ -54,7 +55,7 @@ enum StoreChange {
     /// dropped before.
     static func drop(_ replies: [ReplyID], data: String) async throws -> Set<ReplyID> {
         if replies.isEmpty { return [] }
-        let dropped = try await Operations.dropReplies.run(.named(replies), data: data)
+        let dropped = try await ControlOperations.dropReplies.run(.named(replies), data: data)
         return Set(dropped.filter(\.isRepetition).map(\.reply))
     }
 

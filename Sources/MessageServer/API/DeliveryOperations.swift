@@ -102,7 +102,7 @@ struct DeliveryOperations: Sendable {
             ) { request in
                 let id = try reply(request)
                 let before = try await store.drop(
-                    [id], reason: Operations.droppedReplyReason, of: request.business.id)
+                    [id], reason: ControlOperations.droppedReplyReason, of: request.business.id)
                 return APIAnswer { writer in
                     writer.field("reply", request.numbers.shown(id))
                     writer.field("result", before.contains(id) ? "alreadyDropped" : "dropped")

@@ -3,7 +3,7 @@ import BalloonPOSIX
 import Logging
 import MessageStore
 
-/// The routes on `DATA/control.sock` that change the data directory of a running server: those of ``Operations``.
+/// The routes on `DATA/control.sock` that change the data directory of a running server: those of ``ControlOperations``.
 ///
 /// Each change is a job, whose identifier `job` the command chooses. While a job runs the answer is 202 with
 /// `{"job":"…"}`, and `GET /jobs/ID` waits for its end. A failed job ends with 400 and `{"error":"…"}`, and has changed
@@ -50,12 +50,14 @@ package enum ControlRoutes {
             operation.route(scope, jobs, audit)
         }
         var routes = [
-            route(Operations.erase), route(Operations.replay), route(Operations.drop),
-            route(Operations.dropPending), route(Operations.dropReplies), route(Operations.retryReplies),
-            route(Operations.claim), route(Operations.release), route(Operations.close),
-            route(Operations.retryReversals), route(Operations.dropReversals), route(Operations.rebuild),
-            route(Operations.trim), route(Operations.repair), route(Operations.damage),
-            route(Operations.statistics),
+            route(ControlOperations.erase), route(ControlOperations.replay), route(ControlOperations.drop),
+            route(ControlOperations.dropPending), route(ControlOperations.dropReplies),
+            route(ControlOperations.retryReplies),
+            route(ControlOperations.claim), route(ControlOperations.release), route(ControlOperations.close),
+            route(ControlOperations.retryReversals), route(ControlOperations.dropReversals),
+            route(ControlOperations.rebuild),
+            route(ControlOperations.trim), route(ControlOperations.repair), route(ControlOperations.damage),
+            route(ControlOperations.statistics),
             HTTPRoute(.get, "/jobs/*") { request, responder in
                 let id = String(decoding: request.path.dropFirst("/jobs/".utf8.count), as: UTF8.self)
                 jobs.wait(for: id, responder)
@@ -64,11 +66,15 @@ package enum ControlRoutes {
         ]
         guard let running = scope.running else { return routes }
         routes += [
-            route(Operations.handlers), route(Operations.restartHandler), route(Operations.handlerLogs),
-            route(Operations.people), route(Operations.changePeople), route(Operations.status),
-            route(Operations.send),
+            route(ControlOperations.handlers), route(ControlOperations.restartHandler),
+            route(ControlOperations.handlerLogs),
+            route(ControlOperations.people), route(ControlOperations.changePeople),
+            route(ControlOperations.status),
+            route(ControlOperations.send),
         ]
-        if running.levels != nil { routes += [route(Operations.logLevel), route(Operations.changeLogLevel)] }
+        if running.levels != nil {
+            routes += [route(ControlOperations.logLevel), route(ControlOperations.changeLogLevel)]
+        }
         return routes
     }
 

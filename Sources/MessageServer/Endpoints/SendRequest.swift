@@ -70,7 +70,7 @@ package struct SendRequest: Sendable {
     }
 
     /// The request as a JSON object.
-    package var json: [UInt8] { Operations.send.request.json(self) }
+    package var json: [UInt8] { ControlOperations.send.request.json(self) }
 
     /// Writes the members of the request, as `init(_:)` reads them.
     func write(to writer: inout JSONWriter) {

@@ -34,7 +34,7 @@ extension Conversations {
 
         func run() async throws {
             guard let person = Person(id: person, name: personName) else { throw Person.invalid }
-            try await choice.change(options, Operations.claim) {
+            try await choice.change(options, ControlOperations.claim) {
                 AssignmentRequest($0.business, $0.customer, .claim(person, takes: take))
             }
         }
@@ -73,7 +73,7 @@ extension Conversations {
         func run() async throws {
             let change: AssignmentChange =
                 to == .handler ? .releaseToHandler(note: note) : .releaseToWaiting(note: note)
-            try await choice.change(options, Operations.release) {
+            try await choice.change(options, ControlOperations.release) {
                 AssignmentRequest($0.business, $0.customer, change)
             }
         }
@@ -89,7 +89,7 @@ extension Conversations {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            try await choice.change(options, Operations.close) {
+            try await choice.change(options, ControlOperations.close) {
                 AssignmentRequest($0.business, $0.customer, .close)
             }
         }

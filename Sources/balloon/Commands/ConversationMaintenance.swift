@@ -54,7 +54,7 @@ extension Conversations {
 
         func run() async throws {
             try options.check()
-            let report = try await Operations.trim.run(
+            let report = try await ControlOperations.trim.run(
                 Nothing(), data: options.data, resumedBy: "balloon conversations trim", resuming: resume)
             options.write(
                 "removed \(report.lines) lines: rewrote \(report.rewritten) conversations and removed \(report.removed); dropped \(report.deadLetters) dead letters\(report.isPostponed ? "; the rest waits for the end of the running backup" : "")\n",
@@ -85,7 +85,7 @@ extension Conversations {
 
         func run() async throws {
             _ = try options.files()
-            let rebuilt = try await Operations.rebuild.run(
+            let rebuilt = try await ControlOperations.rebuild.run(
                 Nothing(), data: try options.data, resumedBy: "balloon conversations rebuild",
                 resuming: resume)
             options.write(VerificationRendering.text(rebuilt), json: VerificationRendering.json(rebuilt))

@@ -117,7 +117,7 @@ struct DeadLetters: AsyncParsableCommand {
             var results: [ReplayResult] = []
             var chosen: [JournalEvent] = []
             if let selection = try choice.selection(options) {
-                results = try await Operations.replay.run(.selected(selection), data: try options.data)
+                results = try await ControlOperations.replay.run(.selected(selection), data: try options.data)
             }
             for event in try choice.events(options) {
                 switch DeadLetterResult(ofEnded: event) {
@@ -128,7 +128,7 @@ struct DeadLetters: AsyncParsableCommand {
                 }
             }
             if !chosen.isEmpty {
-                results += try await Operations.replay.run(
+                results += try await ControlOperations.replay.run(
                     .named(chosen.map(NamedState.init)), data: try options.data)
             }
             for result in results {
@@ -145,7 +145,7 @@ struct DeadLetters: AsyncParsableCommand {
             }
             let dead = chosen.filter(\.isDeadLetter).map(\.attempt.id)
             if !dead.isEmpty {
-                _ = try await Operations.retryReversals.run(dead, data: try options.data)
+                _ = try await ControlOperations.retryReversals.run(dead, data: try options.data)
             }
             for reversal in chosen {
                 let verb = reversal.isDeadLetter ? "is" : "already"
@@ -160,7 +160,7 @@ struct DeadLetters: AsyncParsableCommand {
             var results: [ReplyRetry] = []
             var chosen: [ReplyID] = []
             if let selection = try choice.selection(options) {
-                results = try await Operations.retryReplies.run(
+                results = try await ControlOperations.retryReplies.run(
                     ReplyRetryRequest(.selected(selection)), data: try options.data)
             }
             for reply in try choice.replies(options) {
@@ -173,7 +173,7 @@ struct DeadLetters: AsyncParsableCommand {
                 }
             }
             if !chosen.isEmpty {
-                results += try await Operations.retryReplies.run(
+                results += try await ControlOperations.retryReplies.run(
                     ReplyRetryRequest(.named(chosen), edited: try edited()), data: try options.data)
             }
             for result in results {
@@ -218,12 +218,14 @@ struct DeadLetters: AsyncParsableCommand {
         func run() async throws {
             try await dropReversals()
             if let selection = try choice.selection(options) {
-                for dropped in try await Operations.dropReplies.run(
+                for dropped in try await ControlOperations.dropReplies.run(
                     .selected(selection), data: try options.data)
                 {
                     options.writeDropped(dropped.reply, isRepetition: false)
                 }
-                for record in try await Operations.drop.run(.selected(selection), data: try options.data) {
+                for record in try await ControlOperations.drop.run(
+                    .selected(selection), data: try options.data)
+                {
                     options.writeDropped(record, isRepetition: false)
                 }
                 return
@@ -241,7 +243,7 @@ struct DeadLetters: AsyncParsableCommand {
                 throw StoreError.notDead(record: other.record)
             }
             if chosen.isEmpty { return }
-            let repeated = try await Operations.drop.run(
+            let repeated = try await ControlOperations.drop.run(
                 .named(chosen.map(\.record)), data: try options.data)
             for event in chosen {
                 options.writeDropped(event.record, isRepetition: repeated.contains(event.record))
@@ -262,7 +264,9 @@ struct DeadLetters: AsyncParsableCommand {
                 throw ReversalNotDead(attempt: other.attempt.id)
             }
             let dead = chosen.filter(\.isDeadLetter).map(\.attempt.id)
-            if !dead.isEmpty { _ = try await Operations.dropReversals.run(dead, data: try options.data) }
+            if !dead.isEmpty {
+                _ = try await ControlOperations.dropReversals.run(dead, data: try options.data)
+            }
             for reversal in chosen {
                 options.writeDropped(reversal.attempt.id, isRepetition: !reversal.isDeadLetter)
             }

@@ -78,7 +78,7 @@ struct Events: AsyncParsableCommand {
             let results: [ReplayResult]
             if records.isEmpty {
                 // The server finds the messages, which may be too many for a request.
-                results = try await Operations.replay.run(.selected(filter), data: try options.data)
+                results = try await ControlOperations.replay.run(.selected(filter), data: try options.data)
                 let replayed = Set(results.map(\.record))
                 try journal.forEach(where: { replayed.contains($0.record) }, options.write)
             } else {
@@ -86,7 +86,7 @@ struct Events: AsyncParsableCommand {
                 for event in chosen { options.write(event) }
                 guard send else { return writeDryRun(chosen.count) }
                 if chosen.isEmpty { return }
-                results = try await Operations.replay.run(
+                results = try await ControlOperations.replay.run(
                     .named(chosen.map(NamedState.init)), data: try options.data)
             }
             if results.isEmpty { return }
@@ -116,7 +116,7 @@ extension Events {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let repeated = try await Operations.dropPending.run(records, data: try options.data)
+            let repeated = try await ControlOperations.dropPending.run(records, data: try options.data)
             for record in records {
                 options.writeDropped(record, isRepetition: repeated.contains(record))
             }

@@ -29,7 +29,8 @@ struct Handlers: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let answer = try await ControlSocket(data: try options.data).ask(Operations.handlers, Nothing())
+            let answer = try await ControlSocket(data: try options.data).ask(
+                ControlOperations.handlers, Nothing())
             guard let handlers = try JSONDocument(answer).root["handlers"]?.elements else { return }
             options.writeHeader("BUSINESS", "HEALTH", "STATE")
             for handler in handlers {
@@ -69,7 +70,7 @@ struct Handlers: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            _ = try await ask(Operations.restartHandler, business, options)
+            _ = try await ask(ControlOperations.restartHandler, business, options)
             options.write(
                 "\(business) restarted\n",
                 json: jsonLine { writer in
@@ -90,7 +91,7 @@ struct Handlers: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let answer = try await ask(Operations.handlerLogs, business, options)
+            let answer = try await ask(ControlOperations.handlerLogs, business, options)
             guard let lines = try JSONDocument(answer).root["lines"]?.elements else { return }
             for line in lines {
                 let text = line.string ?? ""

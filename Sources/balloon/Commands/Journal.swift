@@ -46,13 +46,14 @@ struct JournalCommands: AsyncParsableCommand {
                 StandardStream.error.write(text(damage, isDone: false))
                 return true
             }
-            if resume == nil, let answer = try await ControlSocket.get(Operations.damage.path, data: data),
-                !confirms(try StoreChange.result(answer, Operations.damage.answer))
+            if resume == nil,
+                let answer = try await ControlSocket.get(ControlOperations.damage.path, data: data),
+                !confirms(try StoreChange.result(answer, ControlOperations.damage.answer))
             {
                 return
             }
             let done = try await StoreChange.run(
-                Operations.repair, Nothing(), data: data, resumedBy: "balloon journal repair",
+                ControlOperations.repair, Nothing(), data: data, resumedBy: "balloon journal repair",
                 resuming: resume, if: { confirms($0.repairPreview) })
             if let done { write(done, isDone: true) }
         }

@@ -42,9 +42,9 @@ struct LogLevelCommand: AsyncParsableCommand {
         let answer: [UInt8]
         do {
             if let level {
-                answer = try await socket.ask(Operations.changeLogLevel, change(to: level))
+                answer = try await socket.ask(ControlOperations.changeLogLevel, change(to: level))
             } else {
-                answer = try await socket.ask(Operations.logLevel, Nothing())
+                answer = try await socket.ask(ControlOperations.logLevel, Nothing())
             }
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(

@@ -18,7 +18,8 @@ struct People: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let answer = try await ControlSocket(data: try options.data).ask(Operations.people, Nothing())
+            let answer = try await ControlSocket(data: try options.data).ask(
+                ControlOperations.people, Nothing())
             guard let people = try JSONDocument(answer).root["people"]?.elements else { return }
             options.writeHeader("BUSINESS", "PEOPLE", "CONVERSATIONS")
             for business in people {
@@ -86,7 +87,7 @@ struct People: AsyncParsableCommand {
         guard let presence = Presence(isOpen: isOpen, text: text) else { throw Self.badText }
         do {
             _ = try await ControlSocket(data: try options.data).ask(
-                Operations.changePeople, PeopleChange(business, presence))
+                ControlOperations.changePeople, PeopleChange(business, presence))
         } catch CommandFailure.refused(status: 404, answer: _) {
             throw CommandFailure.unknownArgument(
                 "\"\(terminalText(business))\"", reason: "is not a business with people",

@@ -88,14 +88,14 @@ struct Send: AsyncParsableCommand {
     private func send(_ request: SendRequest, _ server: KnownServer) async throws -> SendAnswer {
         let data = server.configuration.dataDirectory
         let answer = try await ControlSocket.post(
-            Operations.send.path, request.json, data: data, timeout: request.wait + .seconds(10))
+            ControlOperations.send.path, request.json, data: data, timeout: request.wait + .seconds(10))
         guard let answer else {
             do {
                 return try await DirectSend.run(
                     request, server.configuration, logger: LogOptions.start())
             } catch let refusal as SendRefusal { throw CommandFailure.unsendable(refusal) }
         }
-        guard let answer = Operations.send.answer(answer) else {
+        guard let answer = ControlOperations.send.answer(answer) else {
             throw CommandFailure.refused(status: 200, answer: "no outcome")
         }
         return answer

@@ -42,7 +42,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func show(_ socket: ControlSocket, after prefix: String = "") async throws {
-        let answer = try await socket.ask(Operations.status, Nothing())
+        let answer = try await socket.ask(ControlOperations.status, Nothing())
         guard !options.json else {
             return StandardStream.output.write(terminalJSON(String(decoding: answer, as: UTF8.self)) + "\n")
         }

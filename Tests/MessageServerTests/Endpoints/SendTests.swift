@@ -35,7 +35,7 @@ import Testing
         let answer = try await post(
             Self.request(#"{"type":"text","body":"Your bread is ready."}"#, to: customer.id), server)
         #expect(answer.status == 200)
-        let outcome = try #require(Operations.send.answer(answer.body))
+        let outcome = try #require(ControlOperations.send.answer(answer.body))
         #expect(outcome.result == .accepted(status: 200))
         let sent = try #require(server.gateway.messages(for: customer.id).last)
         #expect(sent.id == outcome.id)
@@ -72,7 +72,8 @@ import Testing
                 message: try JSONDocument(Array(#"{"type":"text","body":"x"}"#.utf8)), files: [],
                 wait: .seconds(50), isAutomatic: isAutomatic)
             #expect(
-                Operations.send.answer(try await post(request, server).body)?.result == .accepted(status: 200)
+                ControlOperations.send.answer(try await post(request, server).body)?.result
+                    == .accepted(status: 200)
             )
         }
         #expect(server.gateway.messages(for: customer.id).map(\.isAutomatic) == [true, false, true])
@@ -87,7 +88,7 @@ import Testing
         let file = OutboundFile(path: path, mimeType: "text/plain")
         let answer = try await post(
             Self.request(#"{"type":"text","body":"The list"}"#, to: customer.id, files: [file]), server)
-        #expect(Operations.send.answer(answer.body)?.result == .accepted(status: 200))
+        #expect(ControlOperations.send.answer(answer.body)?.result == .accepted(status: 200))
         let sent = try #require(server.gateway.messages(for: customer.id).last?.message.root)
         #expect(sent["body"]?.string == "The list\u{FFFC}")
         #expect(sent["attachments"].flatMap({ Array($0.elements).first })?["size"]?.string == "3")
@@ -151,10 +152,10 @@ import Testing
         server.gateway.misbehave(at: .message, .answer(.badRequest))
         let text = #"{"type":"text","body":"x"}"#
         let refused = try await post(Self.request(text, to: customer.id), server)
-        #expect(Operations.send.answer(refused.body)?.result?.status == 400)
+        #expect(ControlOperations.send.answer(refused.body)?.result?.status == 400)
         server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 4)
         let waiting = try await post(Self.request(text, to: customer.id, wait: .zero), server)
-        let answer = try #require(Operations.send.answer(waiting.body))
+        let answer = try #require(ControlOperations.send.answer(waiting.body))
         #expect(answer.result == nil)
         // The server continues to retry without a waiting caller.
         let sent = await server.gateway.waitForMessages(customer: customer.id)
@@ -175,12 +176,12 @@ import Testing
         #expect(try await customer.post(customer.message(.close)).status == 200)
         let answer = try await post(
             Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
-        #expect(Operations.send.answer(answer.body)?.result?.name == "dropped")
+        #expect(ControlOperations.send.answer(answer.body)?.result?.name == "dropped")
         // The same holds when the close is further back than the lines that a handler gets.
         for _ in 0..<51 {
             let again = try await post(
                 Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
-            #expect(Operations.send.answer(again.body)?.result?.name == "dropped")
+            #expect(ControlOperations.send.answer(again.body)?.result?.name == "dropped")
         }
         #expect(server.gateway.messages(for: customer.id).count == 1)
         await server.stop()

@@ -80,13 +80,13 @@ import Testing
                 deadline: .seconds(1), logger: log.logger)
         ])
         func post(_ text: String) -> (Int, String) {
-            guard let change = Operations.changeLogLevel.request.value(Array(text.utf8)) else {
+            guard let change = ControlOperations.changeLogLevel.request.value(Array(text.utf8)) else {
                 return (400, "")
             }
             do throws(ControlRefusal) {
                 try change.apply(to: levels, registry, log.logger)
                 var writer = JSONWriter()
-                Operations.changeLogLevel.result.write(levels, &writer)
+                ControlOperations.changeLogLevel.result.write(levels, &writer)
                 return (200, String(decoding: writer.finish(), as: UTF8.self))
             } catch {
                 return (error.answer.status.code, String(decoding: error.answer.body, as: UTF8.self))

@@ -6,7 +6,7 @@ package import MessageStore
 /// The changes that operators make: on the control socket of a running server, or to the data directory without a server.
 ///
 /// A table of values: the routes, the bodies, the audit log and the commands' client come from it.
-package enum Operations {
+package enum ControlOperations {
     /// Replays finished messages; each named message has the state that the operator saw, so that a repetition changes nothing.
     package static let replay = ControlOperation(
         "/replay", .init(.named([]), [.chosen("messages", .namedState)]), listed("replays", .replayed)

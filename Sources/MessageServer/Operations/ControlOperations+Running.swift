@@ -7,7 +7,7 @@ package import Logging
 import MessageStore
 
 /// The operations that only a running server has.
-extension Operations {
+extension ControlOperations {
     /// Lists the handlers with their states; `health` is `none` for a business that only records.
     package static let handlers = ControlOperation(
         .get, "/handlers", .nothing, listed("handlers", .handlerStatus)
