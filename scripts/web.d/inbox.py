@@ -338,6 +338,8 @@ class Tests(Suite):
         ben.page.see("Note: Wants the money back")
         ben.do("find out why a reply was not sent", [press("Back to the list"), press("Mine"), row("Customer refuse")])
         ben.page.see("Refused by Apple (400)")
+        ben.do("find out why a reply was not sent", [press("Back to the list")])
+        ben.page.see("Not delivered: Your second parcel")
         ana.do("return a customer to the bot", [press("Queue"), row("Thank you, all is well"), press("More"), press("To the bot"), press("Release")])
         page.see("The bot answers")
         ana.do("find what a customer once asked", [("write", "searchbox", "Search all conversations", "halibut"), row("Do you have halibut?")])

@@ -227,7 +227,7 @@ class Tests(DeviceSuite):
             count = len(self.entries(kind, "outbound")) + 1
             page.keys(*words, "Enter")
             seq = self.newest(kind, "outbound", count)["seq"]
-            page.wait(f"a bubble of {kind}", f"[...document.querySelectorAll('button.device-card, button.chip')].at(-1)?.closest('.line').getAttribute('data-seq') === '{seq}'")
+            page.wait(f"a bubble of {kind}", f"[...document.querySelectorAll('button.device-card, button.chip')].at(-1)?.closest('.line')?.getAttribute('data-seq') === '{seq}'")
             # From the field for text backwards: the newest message is the nearest.
             for _ in range(20):
                 page.keys("BackTab")
@@ -406,7 +406,7 @@ class Tests(DeviceSuite):
         count = len(self.entries("applePay", "outbound")) + 1
         page.keys(*"pay here", "Enter")
         seq = self.newest("applePay", "outbound", count)["seq"]
-        page.wait("the bubble", f"[...document.querySelectorAll('button.device-card')].at(-1)?.closest('.line').getAttribute('data-seq') === '{seq}'")
+        page.wait("the bubble", f"[...document.querySelectorAll('button.device-card')].at(-1)?.closest('.line')?.getAttribute('data-seq') === '{seq}'")
         for _ in range(20):
             page.keys("BackTab")
             if page.script("return document.activeElement.matches('.device-card')"):

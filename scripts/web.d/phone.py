@@ -339,6 +339,7 @@ class Tests(DeviceSuite):
             page.see("The pattern is no regular expression; a device ignores it.")
             page.type("#form-input", "anything")
             page.press_button("Next")
+            page.see("Where to?")
             page.script(f"document.querySelectorAll('dialog .choice')[{position}].click()")
             page.press_button("Next")
             page.see(text)

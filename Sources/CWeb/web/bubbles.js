@@ -26,6 +26,11 @@ export function interaction(message) {
 /// Whether a line only says that somebody begins or stops typing.
 export const isTyping = (line) => line?.kind === "typingStart" || line?.kind === "typingEnd";
 
+/// Whether a message to the customer was refused, expired or dropped, or failed in the browser.
+export function isFailure(line) {
+  return Boolean(line.problem) || (line.direction === "outbound" && line.outcome && line.outcome !== "accepted" && line.outcome !== "queued");
+}
+
 /// Whether a line is shown as a bubble; false for typing and for lines that only have the results of attachments.
 export const isShown = (line) => Boolean(line.message) && !isTyping(line);
 

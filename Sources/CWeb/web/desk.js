@@ -269,7 +269,7 @@ export class Desk extends EventTarget {
     if (event.seq) known.lines = Math.max(known.lines ?? 0, event.seq);
     const line = event.line;
     if (line?.message) {
-      known.last = { seq: line.seq, at: line.at ?? event.at, direction: line.direction, kind: line.kind, summary: summary(line) };
+      known.last = { seq: line.seq, at: line.at ?? event.at, direction: line.direction, kind: line.kind, summary: summary(line), outcome: line.outcome };
       if (line.direction === "inbound" && !isTyping(line)) {
         known.lastInbound = known.last;
         known.unansweredSince ??= known.last.at;

@@ -1,5 +1,6 @@
 // The list of conversations with the views queue, mine and all. An update reuses the rows' elements, so that it never
 // moves the focus.
+import { isFailure } from "./bubbles.js";
 import { button, element, fill, say } from "./dom.js";
 import { age, customerName, safe, sentence, visible, when } from "./text.js";
 
@@ -180,7 +181,9 @@ export class List {
     row.time.classList.toggle("late", isOverdue(waits));
     const person = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
     const isAnswered = one.lastInbound && !one.unansweredSince && one.last?.direction === "outbound";
-    say(row.why, one.state === "waiting" ? sentence(one.reason || one.note || "") : isAnswered ? `Sent: ${safe(one.last.summary)}` : "");
+    const isLost = isFailure(one.last ?? {});
+    say(row.why, isLost ? `Not delivered: ${safe(one.last.summary)}` : one.state === "waiting" ? sentence(one.reason || one.note || "") : isAnswered ? `Sent: ${safe(one.last.summary)}` : "");
+    row.why.classList.toggle("failure", isLost);
     say(row.state, [isOverdue(waits) && "Overdue", desk.view === "all" && person].filter(Boolean).join(" · "));
     row.state.dataset.state = isOverdue(waits) ? "overdue" : one.state;
   }

@@ -45,7 +45,7 @@ const advice = {
   fetch: "A file did not arrive: look at the gateway's answers.",
   handle: "The log lines of the attempt say why. Correct the handler, then replay the message.",
   finish: "The log lines of the last attempt say why. Correct the handler, then replay the message.",
-  reply: "The delivery has each rule that the reply breaks, beside its line.",
+  reply: "The delivery has the gateway's answer, and the rules that the reply breaks beside its lines.",
   payment: "The device shows a failure, and the server asks the handler to reverse the charge. Answer a payment within 30 seconds.",
 };
 

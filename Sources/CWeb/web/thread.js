@@ -1,5 +1,5 @@
 // The view of one conversation: who answers it, its lines as bubbles, and the buttons that change its state.
-import { isShown, raw, summary } from "./bubbles.js";
+import { isFailure, isShown, raw, summary } from "./bubbles.js";
 import { content } from "./cards.js";
 import { Composer, missing } from "./composer.js";
 import { actions, confirm, sheet } from "./dialogs.js";
@@ -423,10 +423,6 @@ function askNote(title, text, label, action) {
 function isSameGroup(a, b) {
   return a.direction === b.direction && a.kind !== "close" && b.kind !== "close" && a.author === b.author && a.person?.id === b.person?.id
     && Math.abs(Date.parse(b.at) - Date.parse(a.at)) < 300_000 && dayOf(a.at) === dayOf(b.at);
-}
-
-function isFailure(line) {
-  return Boolean(line.problem) || (line.direction === "outbound" && line.outcome && line.outcome !== "accepted" && line.outcome !== "queued");
 }
 
 /// The outcome of a message as text. Apple only says that it accepted a message, so no text says that the customer

@@ -294,7 +294,7 @@ extension ConversationLine {
     fileprivate static let summarized = JSONObjectForm<ConversationLine>(written: [
         JSONField("seq", .integer) { $0.sequence }, JSONField("at", .time) { $0.at },
         JSONField("direction", .direction) { $0.direction }, JSONField("kind", .word) { $0.kind },
-        JSONField("summary", .text) { $0.summary },
+        JSONField("summary", .text) { $0.summary }, JSONField("outcome", optional: .text) { $0.outcome },
     ]).form
 }
 
@@ -318,6 +318,11 @@ extension ConversationLine {
         // The result of a sign-in or a payment is in the customer's answer only.
         if direction == .outbound, kind == .authentication { return "sign-in" }
         if direction == .outbound, kind == .applePay { return "payment request" }
+        if message["type"]?.string == "richLink" {
+            let link = message["richLinkData"] ?? message["preview"]
+            let words = link?["title"]?.string ?? link?["url"]?.string ?? "link"
+            return words.shortened(toBytes: Self.maximumSummaryBytes)
+        }
         // The message is a value of a parsed JSON document, so parsing it cannot fail.
         guard let document = try? JSONDocument(Array(message.text)) else { return kind.rawValue }
         let event = InboundEvent.decode(message: document)

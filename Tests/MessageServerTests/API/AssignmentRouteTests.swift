@@ -228,7 +228,19 @@ import Testing
             headers: [("Idempotency-Key", "1"), ("Prefer", "wait=20")])
         #expect(sent.status == 201)
         #expect(try await eventually { try await server.api(path).json["unansweredSince"] == nil })
-        #expect(try await server.api(path).json["lastInbound"]?["summary"]?.string == "help")
+        let one = try await server.api(path).json
+        #expect(one["lastInbound"]?["summary"]?.string == "help")
+        #expect(one["last"]?["outcome"]?.string == "accepted" && one["last"]?["summary"]?.string == "Hello")
+        let link = try await server.api(
+            path + "/messages", TestTokens.sender, method: "POST",
+            body: #"{"message":{"type":"richLink","richLinkData":{"url":"https://example.com/returns","#
+                + #""title":"Returns"}},"person":{"id":"ana"}}"#,
+            headers: [("Idempotency-Key", "2"), ("Prefer", "wait=20")])
+        #expect(link.status == 201)
+        #expect(
+            try await eventually {
+                try await server.api(path).json["last"]?["summary"]?.string == "Returns"
+            })
         await server.stop()
     }
 
