@@ -448,7 +448,7 @@ class Tests(DeviceSuite):
         self.stories(page, 5)
         page.wait("four ends in red", "document.querySelectorAll('.story.bad').length === 4")
         assert page.script(ends) == ["Answered", "Handler failed", "Reply not accepted", "Payment reversing", "Refused"], page.script(ends)
-        for words in ("The handler ended with exit code 1. The log lines", "Status 400. The delivery has each rule", "Answer a payment within 30 seconds", "The token is for another MSP. Compare the MSP ID"):
+        for words in ("The handler ended with exit code 1. The log lines", "Status 400. The delivery has the gateway's answer", "Answer a payment within 30 seconds", "The token is for another MSP. Compare the MSP ID"):
             page.see(words)
         assert page.script("return document.querySelector('.story.bad .story-advice a').getAttribute('href')") == "#/d/51"
         self.picture(page, "timeline-desk")
