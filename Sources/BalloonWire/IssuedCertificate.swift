@@ -121,9 +121,7 @@ package struct CertifiedTokenSigner: Sendable {
     package func sign(_ claims: [UInt8]) throws(WireError) -> String {
         let header = JSONWriter.object { writer in
             writer.field("alg", key.publicKey.algorithm.rawValue)
-            writer.key("x5c")
-            writer.array { list in for certificate in certificates { list.string(Base64.encode(certificate)) }
-            }
+            writer.list("x5c", certificates) { $1.string(Base64.encode($0)) }
         }
         return try key.sign(header: header, claims: claims)
     }

@@ -65,8 +65,7 @@ package struct PaymentTokenIssuer: Sendable {
             writer.field("version", "EC_v1")
             writer.field("data", Base64.encode(data))
             writer.field("signature", Base64.encode(signature))
-            writer.key("header")
-            writer.object { writer in
+            writer.object("header") { writer in
                 writer.field("ephemeralPublicKey", Base64.encode(pair.publicKey))
                 writer.field("publicKeyHash", Base64.encode(SHA256.hash(recipient)))
                 writer.field("transactionId", Hex.encode(transactionID))

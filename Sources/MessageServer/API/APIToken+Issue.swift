@@ -18,11 +18,9 @@ extension APIToken {
             writer.field("name", name)
             writer.field("sha256", Hex.encode(SHA256.hash(Array(token.utf8))))
             if !businesses.isEmpty {
-                writer.key("businesses")
-                writer.array { writer in for slug in businesses { writer.string(slug) } }
+                writer.list("businesses", businesses)
             }
-            writer.key("may")
-            writer.array { writer in
+            writer.array("may") { writer in
                 for right in APIRight.allCases where rights.contains(right) { writer.string(right.rawValue) }
             }
         }

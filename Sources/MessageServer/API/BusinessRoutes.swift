@@ -42,8 +42,7 @@ enum BusinessRoutes {
             ) { request in
                 let lines = try await handler(of: request, registry).report.log
                 return APIAnswer { writer in
-                    writer.key("lines")
-                    writer.array { writer in for line in lines { writer.string(line) } }
+                    writer.list("lines", lines)
                 }
             },
         ]

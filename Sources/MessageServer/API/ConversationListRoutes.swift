@@ -114,8 +114,7 @@ struct ConversationListRoutes: Sendable {
             }
         }
         var answer = APIAnswer { writer in
-            writer.key("conversations")
-            writer.array { writer in
+            writer.array("conversations") { writer in
                 // Only the lines show that the customer closed a conversation that its handler has, so
                 // compare the state again.
                 for state in states where request["state"].map({ $0 == state.state.rawValue }) ?? true {

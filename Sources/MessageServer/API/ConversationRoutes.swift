@@ -87,8 +87,7 @@ enum ConversationRoutes {
             writer.field("outcome", outcome?.name ?? ReplyState.Status.queued.rawValue)
             writer.field("status", outcome?.status)
             writer.field("reason", outcome?.reason)
-            writer.key("files")
-            writer.array { _ in }
+            writer.array("files") { _ in }
         }
     }
 
@@ -115,8 +114,7 @@ enum ConversationRoutes {
         let wanted =
             after == nil ? page.lines.count : before.map { max(0, $0 - page.first) } ?? page.lines.count
         var answer = APIAnswer { writer in
-            writer.key("lines")
-            writer.array { writer in
+            writer.array("lines") { writer in
                 for line in page.lines.prefix(wanted) { writer.raw(request.numbers.shown(line: line)) }
             }
         }
@@ -247,8 +245,7 @@ struct ConversationFacts {
         JSONField("since", optional: .time) { $0.assignment.since },
         JSONField([("person", .person.optional)]) { facts, writer in
             guard let person = facts.assignment.person else { return }
-            writer.key("person")
-            writer.object { writer in
+            writer.object("person") { writer in
                 writer.field("id", person.id)
                 writer.field("name", person.name)
                 writer.field("since", facts.assignment.since?.rfc3339)

@@ -43,31 +43,27 @@ struct OpenAPIDocument {
         }
         return JSONWriter.object(reservingCapacity: 1 << 15) { writer in
             writer.field("openapi", "3.1.0")
-            writer.key("info")
-            writer.object { writer in
+            writer.object("info") { writer in
                 writer.field("title", title)
                 writer.field("version", "1")
             }
             writer.raw("security", #"[{"token":[]}]"#)
-            writer.key("paths")
-            writer.object { writer in
+            writer.object("paths") { writer in
                 for path in paths {
-                    writer.key(path)
-                    writer.object { writer in
+                    writer.object(path) { writer in
                         for operation in operations where operation.path == path {
-                            writer.key(operation.method.rawValue.lowercased())
-                            writer.object { write(operation, to: &$0) }
+                            writer.object(operation.method.rawValue.lowercased()) {
+                                write(operation, to: &$0)
+                            }
                         }
                     }
                 }
             }
-            writer.key("components")
-            writer.object { writer in
+            writer.object("components") { writer in
                 writer.raw("securitySchemes", #"{"token":{"type":"http","scheme":"bearer"}}"#)
                 if let responses { writer.raw("responses", responses) }
                 guard !schemas.isEmpty else { return }
-                writer.key("schemas")
-                writer.object { writer in
+                writer.object("schemas") { writer in
                     for (name, json) in schemas.sorted(by: { $0.key < $1.key }) { writer.raw(name, json) }
                 }
             }
@@ -79,31 +75,23 @@ struct OpenAPIDocument {
         writer.field("summary", operation.summary)
         writer.field("description", operation.description)
         if let parameters = operation.parameters {
-            writer.key("parameters")
-            writer.array { writer in
-                for parameter in parameters {
-                    writer.object { writer in
-                        writer.field("name", parameter.name)
-                        writer.field("in", parameter.place)
-                        if parameter.isRequired { writer.field("required", true) }
-                        writer.field("description", parameter.description)
-                        writer.raw("schema", parameter.schema.json)
-                    }
-                }
+            writer.objects("parameters", parameters) { parameter, writer in
+                writer.field("name", parameter.name)
+                writer.field("in", parameter.place)
+                if parameter.isRequired { writer.field("required", true) }
+                writer.field("description", parameter.description)
+                writer.raw("schema", parameter.schema.json)
             }
         }
         if let body = operation.body {
-            writer.key("requestBody")
-            writer.object { writer in
+            writer.object("requestBody") { writer in
                 writer.field("required", body.isRequired)
                 write([(body.type, body.schema)], to: &writer)
             }
         }
-        writer.key("responses")
-        writer.object { writer in
+        writer.object("responses") { writer in
             for response in operation.responses {
-                writer.key(response.status)
-                writer.object { writer in
+                writer.object(response.status) { writer in
                     writer.field("description", response.description)
                     write(response.content, to: &writer)
                 }
@@ -114,11 +102,9 @@ struct OpenAPIDocument {
 
     private func write(_ content: [(type: String, schema: JSONSchema)], to writer: inout JSONWriter) {
         guard !content.isEmpty else { return }
-        writer.key("content")
-        writer.object { writer in
+        writer.object("content") { writer in
             for (type, schema) in content {
-                writer.key(type)
-                writer.object { writer in
+                writer.object(type) { writer in
                     writer.raw("schema", schema.json)
                     if let example = schema.example { writer.raw("example", example) }
                 }

@@ -38,8 +38,7 @@ package final class AuditLog: Sendable {
         var line: [UInt8] {
             JSONWriter.object { writer in
                 writer.field("at", at.rfc3339)
-                writer.key("by")
-                writer.object { writer in
+                writer.object("by") { writer in
                     switch author {
                     case .user(let user): writer.field("uid", user.map { Int($0) })
                     case .token(let name): writer.field("token", name)
@@ -48,8 +47,7 @@ package final class AuditLog: Sendable {
                 writer.field("command", command)
                 writer.field("business", business)
                 if !conversations.isEmpty {
-                    writer.key("conversations")
-                    writer.array { writer in for one in conversations { writer.string(one) } }
+                    writer.list("conversations", conversations)
                 }
                 writer.field("result", result)
             }

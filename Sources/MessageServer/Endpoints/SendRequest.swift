@@ -83,15 +83,10 @@ package struct SendRequest: Sendable {
             person.write(to: &writer)
             writer.field("take", takes)
         }
-        writer.key("files")
-        writer.array { writer in
-            for file in files {
-                writer.object { writer in
-                    writer.field("path", file.path)
-                    writer.field("name", file.name)
-                    writer.field("mimeType", file.mimeType)
-                }
-            }
+        writer.objects("files", files) { file, writer in
+            writer.field("path", file.path)
+            writer.field("name", file.name)
+            writer.field("mimeType", file.mimeType)
         }
         writer.field("message", message.root)
     }

@@ -34,8 +34,7 @@ package struct InspectorProblem: Error, Sendable {
             writer.field("detail", detail)
             writer.field("pointer", pointer)
             guard !offered.isEmpty else { return }
-            writer.key("offered")
-            writer.array { writer in for line in offered { writer.string(line) } }
+            writer.list("offered", offered)
         }
     }
 }

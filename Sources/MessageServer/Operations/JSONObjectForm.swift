@@ -83,8 +83,7 @@ package struct JSONField<Root>: Sendable {
         self.init(
             [(name, named.map { schema.named($0) } ?? schema)],
             write: { root, writer in
-                writer.key(name)
-                writer.object { writer in for field in fields { field.write(root, &writer) } }
+                writer.object(name) { writer in for field in fields { field.write(root, &writer) } }
             },
             read: { object, root in
                 guard let inner = object[name] else { return true }

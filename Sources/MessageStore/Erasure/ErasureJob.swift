@@ -54,21 +54,13 @@ struct ErasureJob: Sendable {
             writer.field("format", 1)
             writer.field("through", Int(clamping: scope.through))
             if let paymentsThrough { writer.field("paymentsThrough", paymentsThrough) }
-            writer.key("conversations")
-            writer.array { writer in
-                for conversation in scope.conversations {
-                    writer.object { writer in
-                        writer.field("business", conversation.business)
-                        writer.field("customer", conversation.customer.rawValue)
-                    }
-                }
+            writer.objects("conversations", scope.conversations) { conversation, writer in
+                writer.field("business", conversation.business)
+                writer.field("customer", conversation.customer.rawValue)
             }
-            writer.key("records")
-            writer.array { writer in for record in scope.subjects { writer.int(Int(clamping: record)) } }
-            writer.key("later")
-            writer.array { writer in for record in scope.later { writer.int(Int(clamping: record)) } }
-            writer.key("contents")
-            writer.array { writer in for content in scope.contents { writer.string(content) } }
+            writer.list("records", scope.subjects) { $1.int(Int(clamping: $0)) }
+            writer.list("later", scope.later) { $1.int(Int(clamping: $0)) }
+            writer.list("contents", scope.contents)
         } + [UInt8(ascii: "\n")]
     }
 }

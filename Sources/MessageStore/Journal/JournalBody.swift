@@ -158,8 +158,7 @@ enum JournalBody {
                 writer.raw(oneLine(state))
             }
             if let handOff {
-                writer.key("waiting")
-                writer.object { writer in
+                writer.object("waiting") { writer in
                     writer.field("business", handOff.conversation.business.rawValue)
                     writer.field("customer", handOff.conversation.customer.rawValue)
                     writer.field("seq", handOff.assignment.began?.sequence)
@@ -167,8 +166,7 @@ enum JournalBody {
             }
             writer.record(author: outcome.author)
             writer.field("replyCount", outcome.replies.count)
-            writer.key("replies")
-            writer.array { writer in
+            writer.array("replies") { writer in
                 for reply in outcome.replies {
                     writer.object { writer in
                         writer.field("id", reply.id.rawValue)
@@ -403,8 +401,7 @@ enum JournalBody {
 
     private static func write(_ attributes: ReceivedAttributes, to writer: inout JSONWriter) {
         if attributes.isEmpty { return }
-        writer.key("attributes")
-        writer.object { writer in
+        writer.object("attributes") { writer in
             writer.field("capabilityList", attributes.capabilityList)
             writer.field("locale", attributes.locale)
             writer.field("intent", attributes.intent)

@@ -140,34 +140,21 @@ extension JournalRepair {
     /// `"held":[{"business":"…","customer":"…","replies":["57.1"]}]}`
     package var json: [UInt8] {
         JSONWriter.object { writer in
-            writer.key("lostRecords")
-            writer.array { writer in
-                for range in lostRecords {
-                    writer.object { writer in
-                        writer.field("from", Int(clamping: range.lowerBound))
-                        writer.field("to", Int(clamping: range.upperBound))
-                    }
-                }
+            writer.objects("lostRecords", lostRecords) { range, writer in
+                writer.field("from", Int(clamping: range.lowerBound))
+                writer.field("to", Int(clamping: range.upperBound))
             }
-            writer.key("segments")
-            writer.array { writer in for segment in segments { writer.string(segment) } }
+            writer.list("segments", segments)
             if !missingSegments.isEmpty {
-                writer.key("missingSegments")
-                writer.array { writer in for segment in missingSegments { writer.string(segment) } }
+                writer.list("missingSegments", missingSegments)
             }
             writer.field("heldConversations", heldConversations)
             writer.field("isHarmful", isHarmful)
             if held.isEmpty { return }
-            writer.key("held")
-            writer.array { writer in
-                for conversation in held {
-                    writer.object { writer in
-                        writer.field("business", conversation.business)
-                        writer.field("customer", conversation.customer)
-                        writer.key("replies")
-                        writer.array { writer in for reply in conversation.replies { writer.string(reply) } }
-                    }
-                }
+            writer.objects("held", held) { conversation, writer in
+                writer.field("business", conversation.business)
+                writer.field("customer", conversation.customer)
+                writer.list("replies", conversation.replies)
             }
         }
     }

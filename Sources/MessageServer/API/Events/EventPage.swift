@@ -105,8 +105,7 @@ private struct Page {
     /// The answer, such as `{"events":[…],"after":"0f3a….57"}`.
     var answer: APIAnswer {
         APIAnswer { writer in
-            writer.key("events")
-            writer.array { writer in for entry in entries { writer.raw(entry) } }
+            writer.list("events", entries) { $1.raw($0) }
             writer.field("after", EventID.text(place, in: numbers))
         }
     }

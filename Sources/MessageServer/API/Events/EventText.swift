@@ -77,8 +77,7 @@ enum EventText {
         writer.field("record", event.delivery.map { numbers.shown($0) as Int })
         writer.field("state", event.state)
         if let person = event.person {
-            writer.key("person")
-            writer.object { writer in
+            writer.object("person") { writer in
                 writer.field("id", person.id)
                 writer.field("name", person.name)
             }
