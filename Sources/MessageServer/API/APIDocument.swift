@@ -8,7 +8,7 @@ enum APIDocument {
     static func completing(_ operations: [APIRoute]) -> [APIRoute] {
         func reading(_ json: [UInt8]) -> APIRoute {
             APIRoute(
-                .get, path, may: .read, "Read this document", .json(.any),
+                method: .get, path: path, right: .read, summary: "Read this document", answer: .json(.any),
                 handler: .direct { _, _ in APIAnswer(json: json) })
         }
         return operations + [reading(json(of: operations + [reading([])]))]
@@ -66,16 +66,6 @@ extension APIParameter {
         OpenAPIParameter(
             name: name, place: place, schema: isRepeatable ? .list(format.schema) : format.schema,
             isRequired: place == "path" || isRequired, description: summary)
-    }
-}
-
-extension APIRoute.Body {
-    fileprivate var described: (type: String, schema: JSONSchema, isRequired: Bool)? {
-        switch self {
-        case .none: nil
-        case .json(_, let schema, let isRequired): ("application/json", schema, isRequired)
-        case .pulled: ("application/octet-stream", JSONSchema.bytes.named("Bytes"), true)
-        }
     }
 }
 

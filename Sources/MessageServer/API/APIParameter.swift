@@ -19,19 +19,16 @@ struct APIParameter: Sendable {
     let format: Format
     let summary: String
     /// Whether the query may contain it several times.
-    var isRepeatable = false
+    let isRepeatable: Bool
     /// Whether every request must have the parameter.
-    var isRequired = false
+    let isRequired: Bool
 
     init(
         _ name: String, _ format: Format, _ summary: String, isRepeatable: Bool = false,
         isRequired: Bool = false
     ) {
-        self.isRequired = isRequired
-        self.name = name
-        self.format = format
-        self.summary = summary
-        self.isRepeatable = isRepeatable
+        (self.name, self.format, self.summary) = (name, format, summary)
+        (self.isRepeatable, self.isRequired) = (isRepeatable, isRequired)
     }
 
     /// The maximum number of entries on one page of a list.

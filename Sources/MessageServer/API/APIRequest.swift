@@ -176,3 +176,28 @@ struct APIRequest: Sendable {
         }
     }
 }
+
+extension JSONValue {
+    /// The member of a body as `read` reads it; throws `bad-member` with `demand`, such as "must be true or false", when it is
+    /// missing or `read` returns nil.
+    func needed<Value>(
+        _ name: String, _ demand: String, _ read: (JSONValue) -> Value?
+    ) throws(APIProblem) -> Value {
+        guard let value = self[name].flatMap(read) else {
+            throw APIProblem(.badMember, "\(name) \(demand)", at: self[name] ?? self)
+        }
+        return value
+    }
+
+    /// The member as ``needed(_:_:_:)`` returns it; nil when it is missing.
+    func given<Value>(
+        _ name: String, _ demand: String, _ read: (JSONValue) -> Value?
+    ) throws(APIProblem) -> Value? {
+        self[name] == nil ? nil : try needed(name, demand, read)
+    }
+
+    /// A flag that is false when it is missing.
+    func flag(_ name: String) throws(APIProblem) -> Bool {
+        try given(name, "must be true or false", \.bool) ?? false
+    }
+}

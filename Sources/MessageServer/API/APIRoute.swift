@@ -2,15 +2,7 @@ import BalloonHTTP
 
 /// One operation of the business API: its method, path, right and parameters, and the function that answers it.
 struct APIRoute: Sendable {
-    /// The way in which the operation receives a request's body, with the schema of the body.
-    enum Body: Sendable {
-        /// The operation has no body.
-        case none
-        /// A JSON object of at most `maximumBytes` bytes, which a request may omit unless `isRequired`.
-        case json(maximumBytes: Int, JSONSchema, isRequired: Bool = true)
-        /// Any bytes, at most as many as `maximumBytes` returns, which the operation reads in pieces.
-        case pulled(maximumBytes: @Sendable () -> Int)
-    }
+    typealias Body = OperationBody
 
     /// The form of the body of a successful answer.
     enum Answer: Sendable {
@@ -34,37 +26,22 @@ struct APIRoute: Sendable {
 
     let method: HTTPMethod
     /// The path with parameters in braces; see ``APIPath``.
+    ///
+    /// A path with `{slug}` names a business, which is resolved before the call.
     let path: String
     let right: APIRight
-    let query: [APIParameter]
+    var query: [APIParameter] = []
     /// The header fields that the operation reads.
-    let headers: [APIParameter]
-    let body: Body
+    var headers: [APIParameter] = []
+    var body = Body.none
     /// A short phrase for the OpenAPI document, such as "List the businesses".
     let summary: String
     let answer: Answer
+    /// A thrown ``APIProblem`` is the answer; a `StoreError` is answered with its problem, any other error with 500.
     let handler: Handler
+}
 
-    /// Creates an operation; a path with `{slug}` names a business, which is resolved before the call.
-    ///
-    /// A thrown ``APIProblem`` is the answer. A `StoreError` is answered with its problem, any other error
-    /// with 500.
-    init(
-        _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
-        headers: [APIParameter] = [], body: Body = .none, _ summary: String, _ answer: Answer,
-        handler: Handler
-    ) {
-        self.method = method
-        self.path = path
-        self.right = right
-        self.query = query
-        self.headers = headers
-        self.body = body
-        self.summary = summary
-        self.answer = answer
-        self.handler = handler
-    }
-
+extension APIRoute {
     /// Creates an operation that answers once with JSON, on a thread that may wait for the disk.
     init(
         _ method: HTTPMethod, _ path: String, may right: APIRight, query: [APIParameter] = [],
@@ -72,7 +49,8 @@ struct APIRoute: Sendable {
         answer: @escaping @Sendable (_ request: APIRequest) async throws -> APIAnswer
     ) {
         self.init(
-            method, path, may: right, query: query, headers: headers, body: body, summary, .json(schema),
+            method: method, path: path, right: right, query: query, headers: headers, body: body,
+            summary: summary, answer: .json(schema),
             handler: .blocking { request, _ in try await answer(request) })
     }
 }

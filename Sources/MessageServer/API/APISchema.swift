@@ -3,7 +3,6 @@ import MessageStore
 /// The schemas of answers and bodies that are not written or read by a list of fields.
 extension JSONSchema {
     static let restarted = closed(["restarted": #"{"const":true}"#]).named("Restarted")
-    static let logLines = closed(["lines": list(.text)]).named("LogLines")
     static let person = closed(["id": .text, "name": .text.optional, "since": .time.optional]).named("Person")
     static let claim = closed([
         "person": closed(["id": personText, "name": personText.optional]), "take": .flag.optional,
@@ -46,34 +45,24 @@ extension JSONSchema {
     ).named("NewInvitation")
     static let sent = closed([
         "id": .text.optional, "outcome": outcome, "status": .count.optional, "reason": .text.optional,
-        "problems": list(messageProblem).optional,
+        "problems": SendingBody.problemsSchema.optional,
     ]).named(
         "Sent",
         example: #"{"id":"0b1c2d3e-0000-8000-8000-000000000000","outcome":"accepted","status":200}"#)
-    static let messageProblem = closed([
-        "rule": .text, "severity": choice(["error", "warning"]), "pointer": .text,
-        "line": .count.optional, "column": .count.optional, "found": .text, "allowed": .text,
-        "passage": .text,
-    ]).named("MessageProblem")
     /// A rule that a handler's refused answer breaks.
     static let answerProblem = closed([
         "rule": .text, "pointer": .text, "found": .text, "allowed": .text, "passage": .text,
     ]).named("AnswerProblem")
     static let upload = closed(["id": uploadID, "size": .count]).named("Upload")
-    static let replyResult = closed([
-        "reply": replyID, "result": choice(["retried", "alreadyRetried", "dropped", "alreadyDropped"]),
-        "as": .count.optional,
-    ]).named("ReplyResult")
     /// Each is a number that every JSON parser reads exactly (RFC 8259 §6).
     static let records = closed(["records": list(integer(0...(1 << 53) - 1), 1...1000)]).named("Records")
     static let problem = object(
         ["type": .text, "title": .text, "status": #"{"type":"integer"}"#, "reference": .text],
         optional: [
             "detail": .text, "parameter": .text, "pointer": .text, "line": #"{"type":"integer"}"#,
-            "column": #"{"type":"integer"}"#, "fallback": .text, "problems": list(messageProblem),
+            "column": #"{"type":"integer"}"#, "fallback": .text, "problems": SendingBody.problemsSchema,
         ]
     ).named("Problem")
-    static let replyID: JSONSchema = #"{"type":"string","pattern":"^[0-9]+\\.[0-9]+$"}"#
 
     /// The id or name of a person: up to 200 bytes without control characters.
     ///

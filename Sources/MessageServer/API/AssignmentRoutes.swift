@@ -48,41 +48,20 @@ struct AssignmentRoutes: Sendable {
 
     private static func claim(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
         let root = try request.object(["person", "take"])
-        guard let member = root["person"] else { throw APIProblem(.badMember, "person is missing", at: root) }
-        let take = root["take"]
-        guard take == nil || take?.bool != nil else {
-            throw APIProblem(.badMember, "take must be true or false", at: take ?? root)
-        }
-        return .claim(try person(member), takes: take?.bool ?? false)
-    }
-
-    /// The person in a request's body; throws `bad-member` when it is malformed.
-    static func person(_ member: JSONValue) throws(APIProblem) -> Person {
-        guard member.kind == .object else {
-            throw APIProblem(.badMember, "person must be an object with id and name", at: member)
-        }
-        try APIRequest.check(member, ["id", "name"])
-        guard let id = member["id"]?.string, member["name"] == nil || member["name"]?.string != nil,
-            let person = Person(id: id, name: member["name"]?.string)
-        else {
-            throw APIProblem(
-                .badMember,
-                "id and name must be texts of 1 to \(Person.maximumBytes) bytes without control characters",
-                at: member)
-        }
-        return person
+        guard let person = root["person"] else { throw APIProblem(.badMember, "person is missing", at: root) }
+        let takes = try root.flag("take")
+        return .claim(try Person(api: person), takes: takes)
     }
 
     private static func release(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
         let root = try request.object(["to", "note"])
-        let note = root["note"]
-        guard note == nil || note?.string != nil else {
-            throw APIProblem(.badMember, "note must be a text", at: note ?? root)
-        }
-        switch root["to"]?.string {
-        case "handler": return .releaseToHandler(note: note?.string)
-        case "waiting": return .releaseToWaiting(note: note?.string)
-        default: throw APIProblem(.badMember, "to must be handler or waiting", at: root["to"] ?? root)
+        let note = try root.given("note", "must be a text", \.string)
+        return try root.needed("to", "must be handler or waiting") { to -> AssignmentChange? in
+            switch to.string {
+            case "handler": .releaseToHandler(note: note)
+            case "waiting": .releaseToWaiting(note: note)
+            default: nil
+            }
         }
     }
 

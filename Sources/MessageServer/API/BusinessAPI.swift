@@ -55,14 +55,8 @@ final class BusinessAPI: Sendable {
     }
 
     private func route(_ operation: APIRoute) -> HTTPRoute {
-        let body: HTTPRoute.Body =
-            switch operation.body {
-            case .none: .collected(maximumBytes: 0)
-            case .json(let maximum, _, _): .collected(maximumBytes: maximum)
-            case .pulled(let maximum): .pulled(maximumBytes: maximum())
-            }
-        return HTTPRoute(
-            operation.method, operation.path, body: body,
+        HTTPRoute(
+            operation.method, operation.path, body: operation.body.received,
             makeHandlers: { _ in
                 HTTPRoute.Handlers(
                     admit: { head in

@@ -37,14 +37,8 @@ enum BusinessRoutes {
             },
             APIRoute(
                 .get, "/v1/businesses/{slug}/handler/log", may: .operate,
-                "Read the handler's latest log lines",
-                .logLines
-            ) { request in
-                let lines = try await handler(of: request, registry).report.log
-                return APIAnswer { writer in
-                    writer.list("lines", lines)
-                }
-            },
+                "Read the handler's latest log lines", logLines.form(named: "LogLines").schema
+            ) { APIAnswer(json: logLines.json(try await handler(of: $0, registry).report.log)) },
         ]
     }
 
@@ -61,9 +55,8 @@ enum BusinessRoutes {
 
     private typealias Entry = (business: APIBusiness, status: HandlerStatus?, store: Store)
 
-    private static let businesses = JSONObjectForm<[Entry]>(written: [
-        JSONField("businesses", .list(entry.form)) { $0 }
-    ])
+    private static let logLines = JSONObjectForm.listed("lines", .text)
+    private static let businesses = JSONObjectForm.listed("businesses", entry.form)
     private static let entry = JSONObjectForm<Entry>(written: [
         JSONField("slug", .text) { $0.business.slug },
         JSONField("businessID", .business) { $0.business.id }, JSONField("name", .text) { $0.business.name },

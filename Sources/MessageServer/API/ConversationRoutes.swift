@@ -54,8 +54,8 @@ enum ConversationRoutes {
                 }
             },
             APIRoute(
-                .get, path + "/messages/{id}/attachments/{n}", may: .read,
-                "Download an attachment of a message", .file,
+                method: .get, path: path + "/messages/{id}/attachments/{n}", right: .read,
+                summary: "Download an attachment of a message", answer: .file,
                 handler: .blocking { request, responder in
                     let found = try message(request, conversations)
                     let files = found.attachedFiles
@@ -241,7 +241,7 @@ struct ConversationFacts {
     private static let members = JSONObjectForm<ConversationFacts>(written: [
         JSONField("id", .hash) { $0.name },
         JSONField([("customer", .text)]) { $1.field("customer", $0.customer?.rawValue) },
-        JSONField("state", .state) { $0.state },
+        JSONField("state", .choice(["handler", "waiting", "person", "closed"])) { $0.state.rawValue },
         JSONField("since", optional: .time) { $0.assignment.since },
         JSONField([("person", .person.optional)]) { facts, writer in
             guard let person = facts.assignment.person else { return }
@@ -290,20 +290,10 @@ extension ConversationLine {
 extension ConversationLine {
     fileprivate static let summarized = JSONObjectForm<ConversationLine>(written: [
         JSONField("seq", .integer) { $0.sequence }, JSONField("at", .time) { $0.at },
-        JSONField("direction", .direction) { $0.direction }, JSONField("kind", .word) { $0.kind },
+        JSONField("direction", .choice(["inbound", "outbound"])) { $0.direction.rawValue },
+        JSONField("kind", .word) { $0.kind },
         JSONField("summary", .text) { $0.summary }, JSONField("outcome", optional: .text) { $0.outcome },
     ]).form
-}
-
-extension JSONForm<Assignment.State> {
-    fileprivate static let state = JSONForm(
-        .text, schema: .choice(["handler", "waiting", "person", "closed"]), { .init(rawValue: $0) },
-        \.rawValue)
-}
-
-extension JSONForm<ConversationLine.Direction> {
-    fileprivate static let direction = JSONForm(
-        .text, schema: .choice(["inbound", "outbound"]), { .init(rawValue: $0) }, \.rawValue)
 }
 
 extension ConversationLine {

@@ -27,21 +27,25 @@ struct DeliveryOperations: Sendable {
         "conversation", .hash, "Entries of this conversation, by the name of its file.")
     private static let deadStatus = "dead"
 
-    private static let listed = JSONObjectForm<[ShownDelivery]>(written: [
-        JSONField("deliveries", .list(ShownDelivery.listed.form(named: "ListedDelivery"))) { $0 }
-    ])
-    private static let listedReplies = JSONObjectForm<[ShownReply]>(written: [
-        JSONField("replies", .list(ShownReply.form)) { $0 }
-    ])
+    private static let listed = JSONObjectForm.listed(
+        "deliveries", ShownDelivery.listed.form(named: "ListedDelivery"))
+    private static let listedReplies = JSONObjectForm.listed("replies", ShownReply.form)
     private typealias Decision = (record: UInt64, result: DeadLetterResult, numbers: RecordNumbers)
     private static let decision = JSONObjectForm<Decision>(written: [
         JSONField("record", .integer) { $0.numbers.shown($0.record) },
-        JSONField("result", .result) { $0.result.name },
+        JSONField("result", .choice(["replayed", "alreadyReplayed"] + dropped + ["notDead", "unknown"])) {
+            $0.result.name
+        },
         JSONField("as", optional: .integer) { $0.result.replay.map($0.numbers.shown) },
     ])
-    private static let results = JSONObjectForm<[Decision]>(written: [
-        JSONField("results", .list(decision.form)) { $0 }
-    ])
+    private static let dropped = ["dropped", "alreadyDropped"]
+    private typealias Handled = (reply: ReplyID, result: String, record: UInt64?, numbers: RecordNumbers)
+    private static let handledReply = JSONObjectForm<Handled>(written: [
+        JSONField("reply", .shownReply) { $0.numbers.shown($0.reply) },
+        JSONField("result", .choice(["retried", "alreadyRetried"] + dropped)) { $0.result },
+        JSONField("as", optional: .integer) { $0.record.map($0.numbers.shown) },
+    ]).form(named: "ReplyResult")
+    private static let results = JSONObjectForm.listed("results", decision.form)
 
     func routes() -> [APIRoute] {
         let body = APIRoute.Body.json(maximumBytes: 1 << 16, .records)
@@ -87,26 +91,25 @@ struct DeliveryOperations: Sendable {
                 ], "List queued and unsent replies", Self.listedReplies.form(named: "Replies").schema,
                 answer: listReplies),
             APIRoute(
-                .post, Self.replies + "/{id}/retry", may: .operate, "Send an unsent reply again", .replyResult
+                .post, Self.replies + "/{id}/retry", may: .operate, "Send an unsent reply again",
+                Self.handledReply.schema
             ) { request in
-                let retried = try await store.retry([reply(request)], of: request.business.id)
-                return APIAnswer { writer in
-                    writer.field("reply", retried.first.map { request.numbers.shown($0.reply) })
-                    writer.field("result", retried.first?.isRepetition == true ? "alreadyRetried" : "retried")
-                    writer.field("as", retried.first.map { request.numbers.shown($0.record) as Int })
-                }
+                let id = try reply(request)
+                let retried = try await store.retry([id], of: request.business.id).first
+                let result = retried?.isRepetition == true ? "alreadyRetried" : "retried"
+                return APIAnswer(
+                    json: Self.handledReply.json(
+                        (retried?.reply ?? id, result, retried?.record, request.numbers)))
             },
             APIRoute(
                 .post, Self.replies + "/{id}/drop", may: .operate, "Drop a queued or unsent reply",
-                .replyResult
+                Self.handledReply.schema
             ) { request in
                 let id = try reply(request)
                 let before = try await store.drop(
                     [id], reason: ControlOperations.droppedReplyReason, of: request.business.id)
-                return APIAnswer { writer in
-                    writer.field("reply", request.numbers.shown(id))
-                    writer.field("result", before.contains(id) ? "alreadyDropped" : "dropped")
-                }
+                let result = before.contains(id) ? "alreadyDropped" : "dropped"
+                return APIAnswer(json: Self.handledReply.json((id, result, nil, request.numbers)))
             },
         ]
     }
@@ -146,13 +149,9 @@ struct DeliveryOperations: Sendable {
         _ request: APIRequest,
         _ change: ([UInt64], BusinessID) async throws -> [(record: UInt64, result: DeadLetterResult)]
     ) async throws -> APIAnswer {
-        let root = try request.object(["records"])
-        guard let list = root["records"], list.kind == .array, (1...Self.maximumRecords).contains(list.count)
-        else {
-            throw APIProblem(
-                .badMember, "records must be a list of 1 to \(Self.maximumRecords) numbers",
-                at: root["records"] ?? root)
-        }
+        let list = try request.object(["records"]).needed(
+            "records", "must be a list of 1 to \(Self.maximumRecords) numbers"
+        ) { $0.kind == .array && (1...Self.maximumRecords).contains($0.count) ? $0 : nil }
         let records = try list.elements.map { value throws(APIProblem) in
             guard let record = value.int.flatMap(UInt64.init(exactly:)), record <= Self.maximumRecord else {
                 throw APIProblem(.badMember, "a record must be a whole number up to 2^53 - 1", at: value)
@@ -221,7 +220,7 @@ private struct ShownReply: Sendable {
     let numbers: RecordNumbers
 
     static let form = JSONObjectForm<ShownReply>(written: [
-        JSONField("id", JSONForm(.text, schema: .replyID, { $0 }, { $0 })) { $0.numbers.shown($0.reply.id) },
+        JSONField("id", .shownReply) { $0.numbers.shown($0.reply.id) },
         JSONField("at", .time) { $0.reply.decidedAt },
         JSONField("conversation", .hash) { ConversationFiles.name(of: $0.reply.customer) },
         JSONField("message", .message) { $0.reply.messageID }, JSONField("kind", .word) { $0.reply.kind },
@@ -231,13 +230,6 @@ private struct ShownReply: Sendable {
         JSONField("attempts", .integer) { $0.reply.attempts },
         JSONField("next", optional: .time) { $0.reply.next },
     ]).form(named: "Reply")
-}
-
-extension JSONForm<String> {
-    fileprivate static let result = JSONForm(
-        .text,
-        schema: .choice(["replayed", "alreadyReplayed", "dropped", "alreadyDropped", "notDead", "unknown"]),
-        { $0 }, { $0 })
 }
 
 extension DeadLetterResult {
@@ -260,4 +252,10 @@ extension DeadLetterResult {
         case .dropped, .alreadyDropped, .notDead, .unknown: nil
         }
     }
+}
+
+extension JSONForm<String> {
+    /// The id of a reply as the token sees it.
+    fileprivate static let shownReply = JSONForm(
+        .text, schema: #"{"type":"string","pattern":"^[0-9]+\\.[0-9]+$"}"#, { $0 }, { $0 })
 }

@@ -19,11 +19,8 @@ struct PaymentWithdrawalRoutes: Sendable {
     }
 
     private func withdraw(_ request: APIRequest) async throws -> APIAnswer {
-        let root = try request.object(["requestIdentifier"])
-        guard let identifier = root["requestIdentifier"]?.string else {
-            throw APIProblem(
-                .badMember, "requestIdentifier must be a text", at: root["requestIdentifier"] ?? root)
-        }
+        let identifier = try request.object(["requestIdentifier"])
+            .needed("requestIdentifier", "must be a text", \.string)
         let isWithdrawn = try await results.withdraw(identifier, of: request.business.id)
         return APIAnswer { $0.field("withdrawn", isWithdrawn) }
     }

@@ -26,9 +26,7 @@ struct PresenceRoutes: Sendable {
             ) { request in
                 let business = try business(request)
                 let root = try request.object(["open", "text"])
-                guard root["open"]?.bool != nil else {
-                    throw APIProblem(.badMember, "open must be true or false", at: root["open"] ?? root)
-                }
+                _ = try root.needed("open", "must be true or false", \.bool)
                 guard let presence = Presence(root) else {
                     throw APIProblem(
                         .badMember,

@@ -21,10 +21,7 @@ struct TypingRoutes: Sendable {
     }
 
     private func change(_ request: APIRequest) throws -> APIAnswer {
-        let root = try request.object(["typing"])
-        guard let isTyping = root["typing"]?.bool else {
-            throw APIProblem(.badMember, "typing must be true or false", at: root["typing"] ?? root)
-        }
+        let isTyping = try request.object(["typing"]).needed("typing", "must be true or false", \.bool)
         let facts = try ConversationFacts.latest(of: request, files, store)
         guard let customer = facts.customer else { throw APIProblem(.notFound) }
         let name = ConversationID(business: try request.business.id, customer: customer)

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BusinessMessages
 import HandlerKit
 
@@ -33,18 +32,16 @@ package struct HandlerStatus: Sendable {
         downSeconds = business.life?.downSince.map { Int((ContinuousClock.now - $0).components.seconds) }
     }
 
-    /// Writes the members of the handler's object, as operators and the inspector read it.
-    func write(to writer: inout JSONWriter) {
-        writer.field("business", slug)
-        writer.field("health", health)
-        writer.field("restarts", restarts)
-        writer.field("process", process)
-        writer.field("inFlight", inFlight)
-        writer.field("waiting", waiting)
-        writer.field("stuck", stuck)
-        writer.field("noiseLines", noiseLines)
-        writer.field("downSeconds", downSeconds)
-    }
+    /// The members of the handler's object, as operators and the inspector read it.
+    static let fields: [JSONField<HandlerStatus>] = [
+        JSONField("business", .text) { $0.slug }, JSONField("health", .text) { $0.health },
+        JSONField("restarts", optional: .integer) { $0.restarts },
+        JSONField("process", optional: .integer) { $0.process },
+        JSONField("inFlight", .integer) { $0.inFlight }, JSONField("waiting", .integer) { $0.waiting },
+        JSONField("stuck", .integer) { $0.stuck },
+        JSONField("noiseLines", optional: .integer) { $0.noiseLines },
+        JSONField("downSeconds", optional: .integer) { $0.downSeconds },
+    ]
 }
 
 /// The reason why an operator's command cannot reach a handler.

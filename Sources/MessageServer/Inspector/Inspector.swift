@@ -131,13 +131,8 @@ package final class Inspector: Sendable {
     }
 
     private func route(_ route: InspectorRoute) -> HTTPRoute {
-        let body: HTTPRoute.Body =
-            switch route.body {
-            case .none: .collected(maximumBytes: 0)
-            case .json(let maximum): .collected(maximumBytes: maximum)
-            case .pulled(let maximum): .pulled(maximumBytes: maximum)
-            }
-        return HTTPRoute(route.method, route.path, body: body) { _ in
+        let (method, path) = (route.described.method, route.described.path)
+        return HTTPRoute(method, path, body: route.body.received) { _ in
             HTTPRoute.Handlers(
                 admit: { head in
                     self.refusal(of: head, needsToken: true).map { .refused($0) } ?? .admitted(mark: 0)
@@ -160,10 +155,10 @@ package final class Inspector: Sendable {
             defer { permit.release() }
             do {
                 switch try await route.operation(parsed) {
-                case .json(let json, let status):
+                case .json(let json):
                     responder.respond(
                         HTTPResponse(
-                            status, contentType: "application/json", body: json, fields: Self.fields))
+                            route.status, contentType: "application/json", body: json, fields: Self.fields))
                 case .none: responder.respond(HTTPResponse(.noContent, fields: Self.fields))
                 case .stream(let head, let write):
                     // After an error the body is incomplete: the client has disconnected, or the source
@@ -177,7 +172,7 @@ package final class Inspector: Sendable {
             } catch {
                 self.logger.error(
                     "a request of the inspector page failed",
-                    metadata: ["path": "\(route.path)", "error": "\(Self.cause(error))"])
+                    metadata: ["path": "\(route.described.path)", "error": "\(Self.cause(error))"])
                 responder.respond(Self.answer(.internalServerError))
             }
         }

@@ -30,20 +30,23 @@ struct InspectorDeliveries: Sendable {
     let trials: InspectorTrials
 
     private static let path = "/dev/v1/deliveries/{record}"
-    private static let maximumBytes = 32 << 20
 
     var routes: [InspectorRoute] {
-        let reading = InspectorRoute(.get, Self.path) { request in
-            .json(try await json(of: try await trace(request)))
-        }.describing("Read a delivery with everything that is known about it", answer: Self.schema)
+        let reading = InspectorRoute(
+            .get, Self.path, "Read a delivery with everything that is known about it",
+            answer: InspectedDelivery.form.schema
+        ) { .json(InspectedDelivery.form.json(await inspected(try await trace($0)))) }
         return [reading] + (simulator.map(changes) ?? [])
     }
 
     /// The operations that only a developer's server has: a replay runs programs, and writes to customers.
     private func changes(_ simulator: any InspectorSimulator) -> [InspectorRoute] {
         [
-            InspectorRoute(.post, Self.path + "/replay", body: .json(maximumBytes: Self.maximumBytes)) {
-                request in
+            InspectorRoute(
+                .post, Self.path + "/replay", "Post the message again, or show it to another handler",
+                body: .json(maximumBytes: 32 << 20, Self.replay),
+                answer: .any(of: [.posts, InspectorTrials.schema])
+            ) { request in
                 let trace = try await trace(request)
                 let object = try request.object()
                 let message = Array((object["message"] ?? trace.event.message).text)
@@ -53,72 +56,22 @@ struct InspectorDeliveries: Sendable {
                 let handler = try simulator.handler(to, for: trace.event.business)
                 let times = try object["times"]?.number(in: 1...100) ?? 1
                 return .json(try await trials.run(handler, trace.event, message, times: times))
-            }.describing(
-                "Post the message again, or show it to another handler",
-                body: JSONSchema.object([:], optional: Self.replayMembers),
-                answer: .any(of: [.posts, Self.trialSchema])),
-            InspectorRoute(.post, "/dev/v1/trials/{trial}/send", body: .json(maximumBytes: 4096)) { request in
+            },
+            InspectorRoute(
+                .post, "/dev/v1/trials/{trial}/send", "Send the replies that another handler gave",
+                body: .json(maximumBytes: 4096, .options(["run": .integer(0...99)])),
+                answer: .object(["sent": .list(.object(["id": .text, "outcome": .text]))])
+            ) { request in
                 let run = try request.object()["run"]?.number(in: 0...99) ?? 0
                 return .json(try await trials.send(request.path("trial"), run: run))
-            }.describing(
-                "Send the replies that another handler gave",
-                body: JSONSchema.object([:], optional: ["run": JSONSchema.integer(0...99)]),
-                answer: JSONSchema.object([
-                    "sent": JSONSchema.list(
-                        JSONSchema.object(["id": JSONSchema.text, "outcome": JSONSchema.text]))
-                ])),
+            },
         ]
     }
 
-    private static let replayMembers: KeyValuePairs = [
-        "message": JSONSchema.anyObject, "times": JSONSchema.integer(1...100),
-        "levers": JSONSchema.levers,
-        "to": JSONSchema.object(
-            [:],
-            optional: [
-                "program": JSONSchema.text, "url": JSONSchema.text, "secret": JSONSchema.text,
-            ]),
-    ]
-    private static let trialSchema = JSONSchema.object([
-        "trial": JSONSchema.text,
-        "runs": JSONSchema.list(
-            JSONSchema.object(
-                ["outcome": JSONSchema.text, "ms": JSONSchema.number],
-                optional: [
-                    "reason": JSONSchema.text,
-                    "replies": JSONSchema.list(JSONSchema.anyObject),
-                    "state": #"{"type":["object","null"]}"#,
-                    "problems": JSONSchema.list(JSONSchema.anyObject),
-                    "stderr": JSONSchema.list(JSONSchema.text),
-                ])),
+    private static let replay = JSONSchema.options([
+        "message": .anyObject, "times": .integer(1...100), "levers": .levers,
+        "to": .options(["program": .text, "url": .text, "secret": .text]),
     ])
-    private static let attemptSchema = JSONSchema.object(
-        ["number": JSONSchema.count, "result": JSONSchema.text],
-        optional: [
-            "at": JSONSchema.time, "ms": JSONSchema.number, "reason": JSONSchema.text,
-            "state": JSONSchema.object([
-                "before": #"{"type":["object","null"]}"#, "after": #"{"type":["object","null"]}"#,
-            ]),
-            "stderr": JSONSchema.list(JSONSchema.text),
-        ])
-    private static let replySchema = JSONSchema.object(
-        [
-            "id": JSONSchema.text, "reply": JSONSchema.text, "kind": JSONSchema.text,
-            "status": JSONSchema.text, "attempts": JSONSchema.count,
-            "message": JSONSchema.anyObject, "gateway": JSONSchema.list(JSONSchema.anyObject),
-        ], optional: ["reason": JSONSchema.text])
-    private static let schema = JSONSchema.object(
-        [
-            "record": JSONSchema.count, "message": JSONSchema.anyObject,
-            "event": JSONSchema.anyObject, "stages": JSONSchema.list(JSONSchema.anyObject),
-            "attempts": JSONSchema.list(attemptSchema),
-            "log": JSONSchema.list(JSONSchema.text),
-            "replies": JSONSchema.list(replySchema), "curl": JSONSchema.text,
-            "fixture": JSONSchema.anyObject,
-        ],
-        optional: [
-            "headers": JSONSchema.anyObject, "problems": JSONSchema.list(JSONSchema.anyObject),
-        ])
 
     /// Returns the delivery that a request names, of any business.
     private func trace(_ request: InspectorRequest) async throws -> Store.Trace {
@@ -136,52 +89,106 @@ struct InspectorDeliveries: Sendable {
         throw InspectorProblem(.notFound, "the journal has no such delivery")
     }
 
-    private func json(of trace: Store.Trace) async throws -> [UInt8] {
+    private func inspected(_ trace: Store.Trace) async -> InspectedDelivery {
         let event = trace.event
-        let headers = simulator?.postedHeaders(of: event.id)
         let stages = events.stages(of: event.record, event.id)
         let log = await handlerLog(of: event.business)
-        let calls = attempts.calls(of: event.record, log)
-        return JSONWriter.object(reservingCapacity: 16_384) { writer in
-            writer.field("record", Int(event.record))
-            writer.field("message", event.message)
-            if let headers {
-                writer.key("headers")
-                writer.write(headers)
-            }
-            writer.key("event")
-            Self.write(event, to: &writer)
-            writer.list("stages", stages) { stage, writer in writer.raw(stage) }
-            writer.array("attempts") { writer in Self.writeAttempts(stages, calls, to: &writer) }
-            writer.list("log", log.suffix(100).map(\.text))
-            writer.list("replies", trace.replies) { reply, writer in write(reply, to: &writer) }
-            if let problems = event.problems { writer.field("problems", problems) }
-            writer.field("curl", Self.curl(headers ?? [], event))
-            writer.object("fixture") { writer in writer.field("message", event.message) }
-        }
+        return InspectedDelivery(
+            event: event, headers: simulator?.postedHeaders(of: event.id), stages: stages,
+            attempts: InspectedDelivery.attempts(stages, attempts.calls(of: event.record, log)),
+            log: log.suffix(100).map(\.text),
+            replies: trace.replies.map { ($0, simulator?.exchanges(about: $0.messageID) ?? []) })
     }
 
-    private static func write(_ event: JournalEvent, to writer: inout JSONWriter) {
-        // The journal contains only validated JSON, so parsing it cannot fail.
-        let document = try? JSONDocument(Array(event.message.text), limits: .stored)
-        writer.object { writer in
-            writer.field("id", event.id.rawValue)
-            writer.field("at", event.at.rfc3339)
-            writer.field("business", event.business.rawValue)
-            writer.field("customer", event.customer.rawValue)
-            writer.field("kind", event.kind?.rawValue)
-            writer.field("status", event.status.rawValue)
-            writer.field("reason", event.reason)
-            writer.field("attempts", event.attempts)
-            writer.field("summary", document.map { InboundEvent.decode(message: $0).summary })
-        }
+    /// The newest lines of the handler's log.
+    private func handlerLog(of business: BusinessID) async -> [HandlerLogLine] {
+        guard let life = registry[business]?.life else { return [] }
+        guard let handler = life.handler as? any EventHandler else { return [] }
+        return await handler.report.lines
+    }
+}
+
+/// A delivery as the page shows it.
+private struct InspectedDelivery: Sendable {
+    /// An attempt that a stage shows, or one that has not ended yet, with the calls of the handler and of the fallback.
+    struct Attempt: Sendable {
+        let number: Int
+        let stage: JSONValue?
+        let calls: [InspectorAttempts.Attempt]
     }
 
-    /// Writes the attempts that the stages show, each with its calls of the handler and of the fallback.
-    private static func writeAttempts(
-        _ stages: [[UInt8]], _ calls: [InspectorAttempts.Attempt], to writer: inout JSONWriter
-    ) {
+    let event: JournalEvent
+    let headers: [(name: String, value: String)]?
+    let stages: [[UInt8]]
+    let attempts: [Attempt]
+    let log: [String]
+    let replies: [(reply: JournalReply, exchanges: [[UInt8]])]
+
+    static let form = JSONObjectForm<InspectedDelivery>(written: [
+        JSONField("record", .integer) { Int($0.event.record) },
+        JSONField("message", .value(.anyObject)) { $0.event.message },
+        JSONField("headers", optional: JSONForm(.anyObject) { $1.write($0) }) { $0.headers },
+        JSONField("event", JSONForm(event.form, schema: .anyObject, { $0 }, { $0 })) { $0.event },
+        JSONField("stages", .list(.object)) { $0.stages },
+        JSONField("attempts", .list(attempt.form(isClosed: false))) { $0.attempts },
+        JSONField("log", .list(.text)) { $0.log },
+        JSONField("replies", .list(reply.form(isClosed: false))) { $0.replies },
+        JSONField("problems", optional: .value(.list(.anyObject))) { $0.event.problems },
+        JSONField("curl", .text) { curl($0.headers ?? [], $0.event) },
+        JSONField(
+            "fixture",
+            JSONForm(
+                .anyObject,
+                write: { event, writer in
+                    writer.object { $0.field("message", event.message) }
+                })
+        ) { $0.event },
+    ]).form(isClosed: false)
+
+    private static let event = JSONObjectForm<JournalEvent>(written: [
+        JSONField("id", .message) { $0.id }, JSONField("at", .time) { $0.at },
+        JSONField("business", .business) { $0.business }, JSONField("customer", .customer) { $0.customer },
+        JSONField("kind", optional: .word) { $0.kind }, JSONField("status", .word) { $0.status },
+        JSONField("reason", optional: .text) { $0.reason },
+        JSONField("attempts", .integer) { $0.attempts },
+        JSONField("summary", optional: .text) { event in
+            // The journal contains only validated JSON, so parsing it cannot fail.
+            let document = try? JSONDocument(Array(event.message.text), limits: .stored)
+            return document.map { InboundEvent.decode(message: $0).summary }
+        },
+    ])
+
+    private static let attempt = JSONObjectForm<Attempt>(written: [
+        JSONField("number", .integer) { $0.number },
+        JSONField("at", optional: .value(.time)) { $0.stage?["at"] },
+        JSONField("ms", optional: .value(.number)) { $0.stage?["ms"] },
+        JSONField("result", .text) { $0.stage?["result"]?.string ?? "running" },
+        JSONField("reason", optional: .value(.text)) { $0.stage?["reason"] },
+        JSONField("state", optional: state.form(isClosed: false)) { $0.calls.isEmpty ? nil : $0.calls },
+        JSONField("stderr", optional: .list(.text)) { attempt in
+            attempt.calls.isEmpty ? nil : attempt.calls.flatMap(\.lines).map(\.text)
+        },
+    ])
+
+    /// The state before and after the calls; `null` for none.
+    private static let state = JSONObjectForm<[InspectorAttempts.Attempt]>(written: [
+        JSONField("before", .objectOrNull) { $0.first?.before },
+        JSONField("after", .objectOrNull) { $0.last?.after },
+    ])
+
+    private static let reply = JSONObjectForm<(reply: JournalReply, exchanges: [[UInt8]])>(written: [
+        JSONField("id", .message) { $0.reply.messageID }, JSONField("reply", .reply) { $0.reply.id },
+        JSONField("kind", .word) { $0.reply.kind }, JSONField("status", .word) { $0.reply.status },
+        JSONField("reason", optional: .text) { $0.reply.reason },
+        JSONField("attempts", .integer) { $0.reply.attempts },
+        JSONField("message", .object) { $0.reply.message },
+        JSONField("gateway", .list(.object)) { $0.exchanges },
+    ])
+
+    /// The attempts that the stages show, and the last one when it has no stage because it has not ended yet.
+    static func attempts(_ stages: [[UInt8]], _ calls: [InspectorAttempts.Attempt]) -> [Attempt] {
         var calls = calls[...]
+        var attempts: [Attempt] = []
         for json in stages {
             // The inspector wrote this JSON, so parsing it cannot fail.
             guard let stage = (try? JSONDocument(json))?.root, stage["stage"]?.string == "handle" else {
@@ -190,51 +197,12 @@ struct InspectorDeliveries: Sendable {
             let number = stage["attempt"]?.int ?? 1
             let own = calls.prefix { $0.number <= number }
             calls = calls.dropFirst(own.count)
-            writer.object { writer in
-                writer.field("number", number)
-                for name in ["at", "ms", "result", "reason"] { writer.field(name, stage[name]) }
-                write(Array(own), to: &writer)
-            }
+            attempts.append(Attempt(number: number, stage: stage, calls: Array(own)))
         }
-        // A call that has not ended yet has no stage.
-        guard let call = calls.last, call.ended == nil else { return }
-        writer.object { writer in
-            writer.field("number", call.number)
-            writer.field("result", "running")
-            write([call], to: &writer)
+        if let call = calls.last, call.ended == nil {
+            attempts.append(Attempt(number: call.number, stage: nil, calls: [call]))
         }
-    }
-
-    /// Writes the state before and after, `null` for none, and the log lines.
-    private static func write(_ calls: [InspectorAttempts.Attempt], to writer: inout JSONWriter) {
-        guard let first = calls.first, let last = calls.last else { return }
-        writer.object("state") { writer in
-            writer.raw("before", first.before ?? Array("null".utf8))
-            writer.raw("after", last.after ?? Array("null".utf8))
-        }
-        writer.list("stderr", calls.flatMap(\.lines).map(\.text))
-    }
-
-    private func write(_ reply: JournalReply, to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("id", reply.messageID.rawValue)
-            writer.field("reply", "\(reply.id)")
-            writer.field("kind", reply.kind.rawValue)
-            writer.field("status", reply.status.rawValue)
-            writer.field("reason", reply.reason)
-            writer.field("attempts", reply.attempts)
-            writer.raw("message", reply.message)
-            writer.list("gateway", simulator?.exchanges(about: reply.messageID) ?? []) { exchange, writer in
-                writer.raw(exchange)
-            }
-        }
-    }
-
-    /// The newest lines of the handler's log.
-    private func handlerLog(of business: BusinessID) async -> [HandlerLogLine] {
-        guard let life = registry[business]?.life else { return [] }
-        guard let handler = life.handler as? any EventHandler else { return [] }
-        return await handler.report.lines
+        return attempts
     }
 
     private static let url =
@@ -266,4 +234,10 @@ extension JSONWriter {
     package mutating func write(_ headers: [(name: String, value: String)]) {
         object { writer in for (name, value) in headers { writer.field(name, value) } }
     }
+}
+
+extension JSONForm<[UInt8]?> {
+    /// An object that is kept as it is, or `null`.
+    static let objectOrNull = JSONForm(
+        #"{"type":["object","null"]}"#, write: { $1.raw($0 ?? Array("null".utf8)) })
 }

@@ -128,15 +128,16 @@ package final class InspectorEvents: StageObserver {
     /// The route of the stream.
     var routes: [InspectorRoute] {
         [
-            InspectorRoute(.get, "/dev/v1/events") { request in
+            InspectorRoute(
+                .get, "/dev/v1/events", "Follow the stages and the other events", answer: .text,
+                mediaType: "text/event-stream"
+            ) { request in
                 let after = self.place(request.field("last-event-id"))
                 let head = HTTPStreamHead(
                     .ok, contentType: "text/event-stream", isOpenEnded: true,
                     fields: Inspector.fields + [("X-Accel-Buffering", "no")])
                 return .stream(head) { writer in try await self.follow(after: after, writer) }
-            }.describing(
-                "Follow the stages and the other events", answer: JSONSchema.text,
-                mediaType: "text/event-stream")
+            }
         ]
     }
 

@@ -22,45 +22,37 @@ struct InspectorHandlers: Sendable {
 
     private static let longestDelay = 600.0
 
+    private typealias Entry = (status: HandlerStatus, lever: HandlerLevers.Lever)
+    private static let form = JSONObjectForm<Entry>(
+        written: HandlerStatus.fields.map { $0.written(of: \.status) } + [
+            JSONField("delaySeconds", .number) { $0.lever.delay / .seconds(1) },
+            JSONField("stopped", .flag) { $0.lever.isStopped },
+        ]
+    ).form(isClosed: false)
+    private static let list = JSONObjectForm.listed("handlers", form).form(isClosed: false)
+
     var routes: [InspectorRoute] {
         [
-            InspectorRoute(.get, "/dev/v1/handlers") { _ in
-                var handlers: [[UInt8]] = []
-                for business in registry.all { handlers.append(await json(of: business)) }
-                return .json(
-                    JSONWriter.object { writer in
-                        writer.list("handlers", handlers) { handler, writer in writer.raw(handler) }
-                    })
-            }.describing(
-                "List the handlers with their levers",
-                answer: JSONSchema.object(["handlers": JSONSchema.list(Self.schema)])),
-            InspectorRoute(.post, "/dev/v1/handler", body: .json(maximumBytes: 4096)) { request in
-                .json(try await change(try request.object()))
-            }.describing(
-                "Slow a handler, stop, start, restart or kill it",
-                body: JSONSchema.object(
-                    [:],
-                    optional: [
-                        "business": JSONSchema.text,
-                        "delaySeconds": JSONSchema.number(upTo: Int(Self.longestDelay)),
-                        "do": JSONSchema.choice(Action.allCases.map(\.rawValue)),
-                    ]), answer: Self.schema),
+            InspectorRoute(
+                .get, "/dev/v1/handlers", "List the handlers with their levers", answer: Self.list.schema
+            ) { _ in
+                var handlers: [Entry] = []
+                for business in registry.all { handlers.append(await entry(of: business)) }
+                return .json(Self.list.json(handlers))
+            },
+            InspectorRoute(
+                .post, "/dev/v1/handler", "Slow a handler, stop, start, restart or kill it",
+                body: .json(
+                    maximumBytes: 4096,
+                    .options([
+                        "business": .text, "delaySeconds": .number(upTo: Int(Self.longestDelay)),
+                        "do": .choice(Action.allCases.map(\.rawValue)),
+                    ])), answer: Self.form.schema
+            ) { .json(Self.form.json(try await change(try $0.object()))) },
         ]
     }
 
-    private static let schema = JSONSchema.object(
-        [
-            "business": JSONSchema.text, "health": JSONSchema.text,
-            "inFlight": JSONSchema.count, "waiting": JSONSchema.count,
-            "stuck": JSONSchema.count, "delaySeconds": JSONSchema.number,
-            "stopped": JSONSchema.flag,
-        ],
-        optional: [
-            "restarts": JSONSchema.count, "process": JSONSchema.count,
-            "noiseLines": JSONSchema.count, "downSeconds": JSONSchema.count,
-        ])
-
-    private func change(_ object: JSONValue) async throws -> [UInt8] {
+    private func change(_ object: JSONValue) async throws -> Entry {
         let business = try business(object["business"])
         let delay = try delay(object["delaySeconds"])
         let action = try action(object["do"])
@@ -79,7 +71,7 @@ struct InspectorHandlers: Sendable {
                 throw InspectorProblem(.conflict, "the handler has no process", pointer: "/do")
             }
         }
-        return await json(of: business)
+        return await entry(of: business)
     }
 
     private func business(_ slug: JSONValue?) throws(InspectorProblem) -> BusinessHandler {
@@ -118,13 +110,7 @@ struct InspectorHandlers: Sendable {
         }
     }
 
-    private func json(of business: BusinessHandler) async -> [UInt8] {
-        let status = await HandlerStatus(business)
-        let lever = levers[business.business]
-        return JSONWriter.object { writer in
-            status.write(to: &writer)
-            writer.field("delaySeconds", lever.delay / .seconds(1))
-            writer.field("stopped", lever.isStopped)
-        }
+    private func entry(of business: BusinessHandler) async -> Entry {
+        (await HandlerStatus(business), levers[business.business])
     }
 }

@@ -9,25 +9,17 @@ struct InspectorOverview: Sendable {
 
     var routes: [InspectorRoute] {
         [
-            InspectorRoute(.get, "/dev/v1") { _ in .json(overview) }
-                .describing(
-                    "Read what the server is",
-                    answer: JSONSchema.object([
-                        "version": JSONSchema.text,
-                        "businesses": JSONSchema.list(
-                            JSONSchema.object(["slug": JSONSchema.text, "id": JSONSchema.text])
-                        ),
-                        "devices": JSONSchema.list(JSONSchema.text, 0...0),
-                    ])),
-            InspectorRoute(.get, "/dev/v1/customers") { _ in
-                .json(
-                    JSONWriter.object { writer in
-                        writer.array("customers") { _ in }
-                    })
-            }.describing(
-                "List the customers of the phone, of which there are none",
-                answer: JSONSchema.object(["customers": JSONSchema.list(JSONSchema.anyObject)])
-            ),
+            InspectorRoute(
+                .get, "/dev/v1", "Read what the server is",
+                answer: .object([
+                    "version": .text, "businesses": .list(.object(["slug": .text, "id": .text])),
+                    "devices": .list(.text, 0...0),
+                ])
+            ) { _ in .json(overview) },
+            InspectorRoute(
+                .get, "/dev/v1/customers", "List the customers of the phone, of which there are none",
+                answer: .object(["customers": .list(.anyObject)])
+            ) { _ in .json(JSONWriter.object { $0.list("customers", [String]()) }) },
         ]
     }
 
@@ -40,7 +32,7 @@ struct InspectorOverview: Sendable {
                 writer.field("name", business.slug)
             }
             // The page shows no phone when there is no device.
-            writer.array("devices") { _ in }
+            writer.list("devices", [String]())
         }
     }
 }

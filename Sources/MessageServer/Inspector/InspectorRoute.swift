@@ -3,20 +3,10 @@ package import BalloonJSON
 
 /// One operation of the inspector below `/dev/v1`.
 package struct InspectorRoute: Sendable {
-    /// The body of a request.
-    package enum Body: Sendable {
-        /// None.
-        case none
-        /// One JSON object, up to a limit.
-        case json(maximumBytes: Int)
-        /// Pieces that the operation reads, up to a limit.
-        case pulled(maximumBytes: Int)
-    }
-
     /// The answer to a request.
     package enum Answer: Sendable {
-        /// JSON with a status.
-        case json([UInt8], HTTPStatus = .ok)
+        /// JSON, with the status of the route.
+        case json([UInt8])
         /// No content.
         case none
         /// An answer whose body the operation writes piece by piece, without a time limit, until the client closes the connection.
@@ -26,33 +16,38 @@ package struct InspectorRoute: Sendable {
     /// Answers a request; runs on a thread that may wait for a disk.
     package typealias Operation = @Sendable (InspectorRequest) async throws -> Answer
 
-    let method: HTTPMethod
-    let path: String
-    let body: Body
+    let body: OperationBody
+    let status: HTTPStatus
     let operation: Operation
-    /// The description for the OpenAPI document; nil only before ``describing(_:query:body:answer:mediaType:status:)``.
-    private(set) var description: InspectorDescription?
+    /// The operation in the OpenAPI document.
+    let described: OpenAPIOperation
 
-    /// Creates an operation; the path is as for ``HTTPRoute``.
+    /// Creates an operation with a summary such as "List the customers"; the path is as for ``HTTPRoute``.
+    ///
+    /// The parameters of the query are optional. Without a schema of the answer, it has no content.
     package init(
-        _ method: HTTPMethod, _ path: String, body: Body = .none, operation: @escaping Operation
+        _ method: HTTPMethod, _ path: String, _ summary: String,
+        query: KeyValuePairs<String, JSONSchema> = [:], body: OperationBody = .none,
+        answer: JSONSchema? = nil, mediaType: String = "application/json", status: HTTPStatus? = nil,
+        operation: @escaping Operation
     ) {
-        self.method = method
-        self.path = path
         self.body = body
+        self.status = status ?? (answer == nil ? .noContent : .ok)
         self.operation = operation
-    }
-
-    /// Returns this operation with its description for the OpenAPI document; the schemas are JSON.
-    package func describing(
-        _ summary: String, query: KeyValuePairs<String, JSONSchema> = [:], body: JSONSchema? = nil,
-        answer: JSONSchema? = nil, mediaType: String = "application/json", status: Int? = nil
-    ) -> InspectorRoute {
-        var route = self
-        route.description = InspectorDescription(
-            summary: summary, query: query.map { ($0.key, $0.value) }, body: body, answer: answer,
-            mediaType: mediaType, status: status ?? (answer == nil ? 204 : 200))
-        return route
+        let words = path.split(separator: "/").dropFirst(2).map { $0.filter { $0 != "{" && $0 != "}" } }
+        let parameters = APIPath.names(in: path).map { ($0, "path", JSONSchema.text) }
+        described = OpenAPIOperation(
+            method: method, path: path,
+            identifier: ([method.rawValue.lowercased()] + words).joined(separator: "-"), summary: summary,
+            parameters: (parameters + query.map { ($0, "query", $1) }).map { name, place, schema in
+                OpenAPIParameter(name: name, place: place, schema: schema, isRequired: place == "path")
+            }, body: body.described,
+            responses: [
+                (
+                    "\(self.status.code)", answer == nil ? "Done" : "The answer",
+                    answer.map { [(mediaType, $0)] } ?? []
+                )
+            ])
     }
 }
 
@@ -101,20 +96,4 @@ package struct InspectorRequest: Sendable {
 
     /// The value of a header field.
     package func field(_ name: String) -> String? { request.text(HTTPFieldName(name)) }
-}
-
-/// The description of an operation in the inspector's OpenAPI document.
-package struct InspectorDescription: Sendable {
-    /// A short phrase, such as "List the customers".
-    package let summary: String
-    /// The names and schemas of the query's parameters, all optional.
-    var query: [(name: String, schema: JSONSchema)] = []
-    /// The schema of the request's body; nil when the operation has none.
-    var body: JSONSchema?
-    /// The schema of a successful answer; nil when it has no content.
-    var answer: JSONSchema?
-    /// The media type of a successful answer.
-    var mediaType = "application/json"
-    /// The status of a successful answer.
-    var status = 200
 }

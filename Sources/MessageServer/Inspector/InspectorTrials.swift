@@ -19,6 +19,9 @@ final class InspectorTrials: Sendable {
         /// The new state; nil when it does not change.
         let state: [UInt8]?
         let lines: [String]
+
+        var answer: Outcome? { if case .success(let answer) = outcome { answer } else { nil } }
+        var failure: HandlerFailure? { if case .failure(let failure) = outcome { failure } else { nil } }
     }
 
     /// Calls whose replies may still be sent.
@@ -84,7 +87,7 @@ final class InspectorTrials: Sendable {
             throw error
         }
         await life.shutdown()
-        return json(of: runs, keep(runs, event), event)
+        return Self.form.json((keep(runs, event), runs.map { ($0, event) }))
     }
 
     private static let quiet = Logger(label: "trial") { _ in SwiftLogNoOpLogHandler() }
@@ -145,9 +148,7 @@ final class InspectorTrials: Sendable {
     }
 
     private func keep(_ runs: [Run], _ event: JournalEvent) -> String {
-        let replies = runs.map { run -> [Reply] in
-            if case .success(let outcome) = run.outcome { outcome.replies } else { [] }
-        }
+        let replies = runs.map { $0.answer?.replies ?? [] }
         return state.withLock { state in
             state.last += 1
             let name = "\(state.last)"
@@ -160,38 +161,34 @@ final class InspectorTrials: Sendable {
         }
     }
 
-    private func json(of runs: [Run], _ trial: String, _ event: JournalEvent) -> [UInt8] {
-        JSONWriter.object(reservingCapacity: 4096) { writer in
-            writer.field("trial", trial)
-            writer.list("runs", runs) { run, writer in writer.object { write(run, event, to: &$0) } }
-        }
-    }
-
-    private func write(_ run: Run, _ event: JournalEvent, to writer: inout JSONWriter) {
-        writer.field("ms", (run.duration / .microseconds(1)).rounded() / 1000)
-        switch run.outcome {
-        case .success(let outcome):
-            writer.field("outcome", outcome.name)
-            writer.objects("replies", outcome.replies) { reply, writer in
-                writer.field("kind", reply.kind.rawValue)
-                writer.key("message")
-                writer.raw(
-                    reply.encodeToSend(id: .random(), from: event.business, to: event.customer))
-            }
-        case .failure(let failure):
-            writer.field("outcome", "failed")
-            writer.field("reason", failure.reason)
-            if case .refused(let refusal) = failure {
-                writer.list("problems", refusal.problems.prefix(20)) { problem, writer in
-                    problem.write(to: &writer)
+    /// The schema of the answers to ``run(_:_:_:times:)``.
+    static let schema = form.schema
+    private static let form = JSONObjectForm<(trial: String, runs: [(run: Run, event: JournalEvent)])>(
+        written: [
+            JSONField("trial", .text) { $0.trial },
+            JSONField("runs", .list(runForm.form(isClosed: false))) { $0.runs },
+        ]
+    ).form(isClosed: false)
+    private static let runForm = JSONObjectForm<(run: Run, event: JournalEvent)>(written: [
+        JSONField("ms", .number) { ($0.run.duration / .microseconds(1)).rounded() / 1000 },
+        JSONField("outcome", .text) { $0.run.answer?.name ?? "failed" },
+        JSONField("replies", optional: .list(.object)) { run, event in
+            run.answer?.replies.map { reply in
+                JSONWriter.object { writer in
+                    writer.field("kind", reply.kind.rawValue)
+                    writer.raw(
+                        "message", reply.encodeToSend(id: .random(), from: event.business, to: event.customer)
+                    )
                 }
             }
-        }
-        if let state = run.state {
-            writer.raw("state", state)
-        }
-        writer.list("stderr", run.lines.suffix(100))
-    }
+        },
+        JSONField("reason", optional: .text) { $0.run.failure?.reason },
+        JSONField("problems", optional: .list(JSONForm(.anyObject) { $0.write(to: &$1) })) { run, _ in
+            if case .refused(let refusal) = run.failure { Array(refusal.problems.prefix(20)) } else { nil }
+        },
+        JSONField("state", optional: .objectOrNull) { $0.run.state.map(Optional.some) },
+        JSONField("stderr", optional: .list(.text)) { $0.run.lines.suffix(100) },
+    ])
 
     /// Sends the replies of one call, in their order; returns the outcome of each.
     func send(_ trial: String, run: Int) async throws -> [UInt8] {
@@ -206,9 +203,7 @@ final class InspectorTrials: Sendable {
                 throw InspectorProblem(.unprocessableContent, "reply \(index + 1): \(error.reason)")
             }
         }
-        return JSONWriter.object { writer in
-            writer.list("sent", answers) { answer, writer in writer.raw(answer.json) }
-        }
+        return JSONForm.listed("sent", SendAnswer.form).json(answers)
     }
 
     private func request(_ reply: Reply, _ trial: Trial) throws -> SendRequest {

@@ -10,7 +10,7 @@ import MessageStore
 extension ControlOperations {
     /// Lists the handlers with their states; `health` is `none` for a business that only records.
     package static let handlers = ControlOperation(
-        .get, "/handlers", .nothing, listed("handlers", .handlerStatus)
+        .get, "/handlers", .nothing, .listed("handlers", .handlerStatus)
     ) { _, server in
         var statuses: [HandlerStatus] = []
         for business in server.registry.all { statuses.append(await HandlerStatus(business)) }
@@ -19,7 +19,7 @@ extension ControlOperations {
 
     /// Restarts the handler of a business; the answer comes after the end of the old process.
     package static let restartHandler = ControlOperation(
-        .post, "/handlers/restart", business, listed("lines", .text), changing: { $0 }
+        .post, "/handlers/restart", business, .listed("lines", .text), changing: { $0 }
     ) { slug, server in
         try await server.operated(slug).restart()
         return []
@@ -27,7 +27,7 @@ extension ControlOperations {
 
     /// The latest lines that a handler logged.
     package static let handlerLogs = ControlOperation(
-        .post, "/handlers/logs", business, listed("lines", .text)
+        .post, "/handlers/logs", business, .listed("lines", .text)
     ) { slug, server in try await server.operated(slug).report.log }
 
     private static let business = JSONObjectForm<String?>(
@@ -35,7 +35,7 @@ extension ControlOperations {
 
     /// Lists the businesses that have people, with the numbers of conversations that wait for one or have one.
     package static let people = ControlOperation(
-        .get, "/people", .nothing, listed("people", .peopleState)
+        .get, "/people", .nothing, .listed("people", .peopleState)
     ) { _, server in
         server.registry.all.filter { server.watch.settings[$0.business] != nil }.map { business in
             PeopleState(
@@ -242,7 +242,5 @@ extension JSONForm<PeopleState> {
 }
 
 extension JSONForm<HandlerStatus> {
-    static let handlerStatus = JSONObjectForm<HandlerStatus>(written: [
-        JSONField(write: { $0.write(to: &$1) })
-    ]).form
+    static let handlerStatus = JSONObjectForm(written: HandlerStatus.fields).form
 }

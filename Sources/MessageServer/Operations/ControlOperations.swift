@@ -9,7 +9,7 @@ package import MessageStore
 package enum ControlOperations {
     /// Replays finished messages; each named message has the state that the operator saw, so that a repetition changes nothing.
     package static let replay = ControlOperation(
-        "/replay", .init(.named([]), [.chosen("messages", .namedState)]), listed("replays", .replayed)
+        "/replay", .init(.named([]), [.chosen("messages", .namedState)]), .listed("replays", .replayed)
     ) { request, scope in
         switch request {
         case .named(let messages): try await scope.store.replay(messages)
@@ -19,7 +19,7 @@ package enum ControlOperations {
 
     /// Drops dead letters; the result are the messages that were dropped before, or after a selection those dropped now.
     package static let drop = ControlOperation(
-        "/drop", .init(.named([]), [.chosen("records", .record)]), listed("records", .record)
+        "/drop", .init(.named([]), [.chosen("records", .record)]), .listed("records", .record)
     ) { request, scope in
         switch request {
         case .named(let records): try await scope.store.dropDead(records).sorted()
@@ -30,7 +30,7 @@ package enum ControlOperations {
     /// Ends pending messages as dropped; the result are the messages that were dropped before.
     package static let dropPending = ControlOperation(
         "/events/drop", .init([], [JSONField("records", \.self, .list(.record))]),
-        listed("records", .record)
+        .listed("records", .record)
     ) { records, scope in
         try await scope.store.dropPending(
             records, reason: Store.droppedByOperator, isServed: scope.isServed
@@ -45,7 +45,7 @@ package enum ControlOperations {
             [
                 JSONField.chosen("replies", .reply).member(\.chosen),
                 JSONField("edited", optional: \.edited, .decidedReply, isStrict: true),
-            ], isValid: \.isValid), listed("replies", .retriedReply)
+            ], isValid: \.isValid), .listed("replies", .retriedReply)
     ) { request, scope in
         switch request.chosen {
         case .named(let replies): try await scope.store.retry(replies, as: request.edited)
@@ -56,7 +56,7 @@ package enum ControlOperations {
     /// Ends queued replies, and removes dead ones for good; the result are the replies that were dropped before, or after a
     /// selection those dropped now.
     package static let dropReplies = ControlOperation(
-        "/replies/drop", .init(.named([]), [.chosen("replies", .reply)]), listed("replies", .droppedReply)
+        "/replies/drop", .init(.named([]), [.chosen("replies", .reply)]), .listed("replies", .droppedReply)
     ) { request, scope in
         switch request {
         case .named(let replies):
@@ -202,10 +202,4 @@ package enum ControlOperations {
     static let statistics = ControlOperation(
         reading: "/statistics", JSONForm(write: { $1.raw($0.json) })
     ) { $0.statistics }
-
-    static func listed<Element: Sendable>(
-        _ name: String, _ form: JSONForm<Element>
-    ) -> JSONForm<[Element]> {
-        JSONObjectForm([], [JSONField(name, \.self, .list(form))]).form
-    }
 }

@@ -42,12 +42,24 @@ package struct JSONForm<Value>: Sendable {
                 return elements.count == value.count ? elements : nil
             })
     }
+
+    /// An object with a list as its only member.
+    static func listed<Element: Sendable>(_ name: String, _ form: JSONForm<Element>) -> JSONForm
+    where Value == [Element] { JSONObjectForm.listed(name, form).form }
+
+    /// The value as JSON.
+    func json(_ value: Value) -> [UInt8] { JSONWriter.value(reservingCapacity: 1024) { write(value, &$0) } }
 }
 
 extension JSONForm<String> {
     /// A SHA-256 in lower-case hexadecimal.
     static let hash = JSONForm(.text, schema: .hash, { $0 }, { $0 })
     static let text = JSONForm(.text, write: { $1.string($0) }, read: \.string)
+
+    /// One of these texts.
+    static func choice(_ values: [String]) -> JSONForm {
+        JSONForm(.text, schema: .choice(values), { $0 }, { $0 })
+    }
 }
 
 extension JSONForm<Bool> {
@@ -56,6 +68,10 @@ extension JSONForm<Bool> {
 
 extension JSONForm<Int> {
     static let integer = JSONForm(.count, write: { $1.int($0) }, read: \.int)
+}
+
+extension JSONForm<Double> {
+    static let number = JSONForm(.number, write: { $1.double($0) }, read: \.double)
 }
 
 extension JSONForm<UInt64> {
@@ -82,6 +98,8 @@ extension JSONForm<MessageID> {
 extension JSONForm<[UInt8]> {
     /// JSON that is kept as it is.
     static let raw = JSONForm(write: { $1.raw($0) }, read: { Array($0.text) })
+    /// An object that is kept as it is.
+    static let object = JSONForm(raw, schema: .anyObject, { $0 }, { $0 })
 }
 
 extension JSONForm<ReplyID> {

@@ -22,21 +22,29 @@ package struct JSONField<Root>: Sendable {
         self.read = read
     }
 
-    /// A member that every object has.
-    init<Value>(
-        _ name: String, _ path: MemberPath<Root, Value>, _ form: JSONForm<Value>
+    /// A member of one form; `get` returns nil to omit it, and `set` gets nil for a value of another form and whether the
+    /// object has the member.
+    private init<Value>(
+        _ name: String, _ schema: JSONSchema, _ form: JSONForm<Value>,
+        get: @escaping @Sendable (Root) -> Value?,
+        set: @escaping @Sendable (inout Root, Value?, _ isGiven: Bool) -> Bool = { _, _, _ in true }
     ) {
         self.init(
-            [(name, form.schema)],
+            [(name, schema)],
             write: { root, writer in
+                guard let value = get(root) else { return }
                 writer.key(name)
-                form.write(root[keyPath: path], &writer)
-            },
-            read: { object, root in
-                guard let value = object[name].flatMap(form.read) else { return false }
-                root[keyPath: path] = value
-                return true
-            })
+                form.write(value, &writer)
+            }, read: { object, root in set(&root, object[name].flatMap(form.read), object[name] != nil) })
+    }
+
+    /// A member that every object has.
+    init<Value>(_ name: String, _ path: MemberPath<Root, Value>, _ form: JSONForm<Value>) {
+        self.init(name, form.schema, form, get: { $0[keyPath: path] }) { root, value, _ in
+            guard let value else { return false }
+            root[keyPath: path] = value
+            return true
+        }
     }
 
     /// A member that is absent when its value is nil; a value of another form is nil, or with `isStrict` makes the object
@@ -45,18 +53,10 @@ package struct JSONField<Root>: Sendable {
         _ name: String, optional path: MemberPath<Root, Value?>, _ form: JSONForm<Value>,
         isStrict: Bool = false
     ) {
-        self.init(
-            [(name, form.schema.optional)],
-            write: { root, writer in
-                guard let value = root[keyPath: path] else { return }
-                writer.key(name)
-                form.write(value, &writer)
-            },
-            read: { object, root in
-                let value = object[name].flatMap(form.read)
-                root[keyPath: path] = value
-                return !isStrict || value != nil || object[name] == nil
-            })
+        self.init(name, form.schema.optional, form, get: { $0[keyPath: path] }) { root, value, isGiven in
+            root[keyPath: path] = value
+            return !isStrict || value != nil || !isGiven
+        }
     }
 
     /// A member that stands for `missing` when it is absent; it is written unless it is equal to `omitted`.
@@ -64,15 +64,11 @@ package struct JSONField<Root>: Sendable {
         _ name: String, _ path: MemberPath<Root, Value>, _ form: JSONForm<Value>,
         missing: Value, omitted: Value? = nil
     ) {
+        let schema = omitted == nil ? form.schema : form.schema.optional
         self.init(
-            [(name, omitted == nil ? form.schema : form.schema.optional)],
-            write: { root, writer in
-                guard root[keyPath: path] != omitted else { return }
-                writer.key(name)
-                form.write(root[keyPath: path], &writer)
-            },
-            read: { object, root in
-                root[keyPath: path] = object[name].flatMap(form.read) ?? missing
+            name, schema, form, get: { $0[keyPath: path] == omitted ? nil : $0[keyPath: path] },
+            set: { root, value, _ in
+                root[keyPath: path] = value ?? missing
                 return true
             })
     }
@@ -98,25 +94,19 @@ package struct JSONField<Root>: Sendable {
 
     /// A member that is only written.
     init<Value>(_ name: String, _ form: JSONForm<Value>, _ value: @escaping @Sendable (Root) -> Value) {
-        self.init(
-            [(name, form.schema)],
-            write: { root, writer in
-                writer.key(name)
-                form.write(value(root), &writer)
-            })
+        self.init(name, form.schema, form, get: value)
     }
 
     /// A member that is only written; nil omits it.
     init<Value>(
         _ name: String, optional form: JSONForm<Value>, _ value: @escaping @Sendable (Root) -> Value?
     ) {
-        self.init(
-            [(name, form.schema.optional)],
-            write: { root, writer in
-                guard let value = value(root) else { return }
-                writer.key(name)
-                form.write(value, &writer)
-            })
+        self.init(name, form.schema.optional, form, get: value)
+    }
+
+    /// This member of an object that has more than `Root`; it is only written.
+    func written<Outer>(of part: @escaping @Sendable (Outer) -> Root) -> JSONField<Outer> {
+        JSONField<Outer>(described) { write(part($0), &$1) }
     }
 }
 
@@ -168,11 +158,17 @@ package struct JSONObjectForm<Value: Sendable>: Sendable {
     /// The form of the whole object, as a member of another one.
     var form: JSONForm<Value> { form(named: nil) }
 
-    /// The form of the whole object, whose schema is a component of the document.
-    func form(named name: String?) -> JSONForm<Value> {
-        let schema = JSONSchema.object(fields.flatMap(\.described), isClosed: true)
+    /// The form of the whole object, whose schema is a component of the document if it has a name.
+    func form(named name: String? = nil, isClosed: Bool = true) -> JSONForm<Value> {
+        let schema = JSONSchema.object(fields.flatMap(\.described), isClosed: isClosed)
         return JSONForm(
             name.map { schema.named($0) } ?? schema,
             write: { value, writer in writer.object { write(value, to: &$0) } }, read: { value($0) })
+    }
+
+    /// An object with a list as its only member.
+    static func listed<Element: Sendable>(_ name: String, _ form: JSONForm<Element>) -> JSONObjectForm
+    where Value == [Element] {
+        JSONObjectForm([], [JSONField(name, \.self, .list(form))])
     }
 }

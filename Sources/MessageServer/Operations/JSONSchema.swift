@@ -84,6 +84,13 @@ package struct JSONSchema: Sendable, ExpressibleByStringLiteral {
         object(members.map { ($0, $1) } + optional.map { ($0, $1.optional) }, isClosed: false)
     }
 
+    /// An object with members that may be missing, which may have further ones.
+    package static func options(
+        _ members: KeyValuePairs<String, JSONSchema>, _ more: KeyValuePairs<String, JSONSchema> = [:]
+    ) -> JSONSchema {
+        object((Array(members) + more).map { ($0.key, $0.value.optional) }, isClosed: false)
+    }
+
     /// An object with these members and no others.
     static func closed(_ members: KeyValuePairs<String, JSONSchema>) -> JSONSchema {
         object(members.map { ($0, $1) }, isClosed: true)
@@ -108,14 +115,11 @@ package struct JSONSchema: Sendable, ExpressibleByStringLiteral {
     }
 
     /// The options that change how the simulated phone posts; see the manual's page "Play the customer".
-    package static let levers = object(
-        [:],
-        optional: [
-            "payload": choice(["auto", "reference", "plain"]), "times": integer(1...5),
-            "devices": integer(1...2), "token": choice(["valid", "wrong", "expired", "missing"]),
-            "order": choice(["given", "shuffled"]), "delayMilliseconds": integer(0...20_000),
-        ])
-
+    package static let levers = options([
+        "payload": choice(["auto", "reference", "plain"]), "times": integer(1...5),
+        "devices": integer(1...2), "token": choice(["valid", "wrong", "expired", "missing"]),
+        "order": choice(["given", "shuffled"]), "delayMilliseconds": integer(0...20_000),
+    ])
     /// The webhook's answers to the phone's requests.
     package static let posts = object([
         "posts": list(object(["id": text, "status": count, "milliseconds": number, "body": text]))

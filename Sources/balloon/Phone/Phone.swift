@@ -120,83 +120,84 @@ final class Phone: Sendable {
 
     private var generalRoutes: [InspectorRoute] {
         [
-            InspectorRoute(.get, "/dev/v1") { [self] _ in .json(try overview()) }
-                .describing("Read what the server is", answer: PhoneSchema.overview),
-            InspectorRoute(.put, "/dev/v1/files", body: .pulled(maximumBytes: PhoneFiles.maximumBytes)) {
-                [self] request in
+            InspectorRoute(.get, "/dev/v1", "Read what the server is", answer: PhoneSchema.overview) {
+                [self] _ in .json(try overview())
+            },
+            InspectorRoute(
+                .put, "/dev/v1/files", "Store a file for an attachment",
+                body: .pulled(maximumBytes: { PhoneFiles.maximumBytes }), answer: PhoneSchema.file,
+                status: .created
+            ) { [self] request in
                 guard let reader = request.bodyReader else { return .none }
                 let name = try await files.store(reader)
-                return .json(JSONWriter.object { $0.field("file", name) }, .created)
-            }.describing(
-                "Store a file for an attachment", body: JSONSchema.bytes, answer: PhoneSchema.file,
-                status: 201),
-            InspectorRoute(.get, "/dev/v1/misbehaviour") { [self] _ in .json(misbehaviour) }
-                .describing("Read the rules of the simulated gateway", answer: PhoneSchema.rules),
-            InspectorRoute(.put, "/dev/v1/misbehaviour", body: .json(maximumBytes: 65_536)) {
-                [self] request in
+                return .json(JSONWriter.object { $0.field("file", name) })
+            },
+            InspectorRoute(
+                .get, "/dev/v1/misbehaviour", "Read the rules of the simulated gateway",
+                answer: PhoneSchema.rules
+            ) { [self] _ in .json(misbehaviour) },
+            InspectorRoute(
+                .put, "/dev/v1/misbehaviour", "Replace the rules of the simulated gateway",
+                body: .json(maximumBytes: 65_536, PhoneSchema.rules), answer: PhoneSchema.rules
+            ) { [self] request in
                 try misbehave(try request.object())
                 return .json(misbehaviour)
-            }.describing(
-                "Replace the rules of the simulated gateway", body: PhoneSchema.rules,
-                answer: PhoneSchema.rules),
-            InspectorRoute(.post, "/dev/v1/expressions", body: .json(maximumBytes: 65_536)) { request in
-                .json(Self.match(try request.object()))
-            }.describing(
-                "Compare a text with the regular expression of a form", body: PhoneSchema.expression,
-                answer: PhoneSchema.match),
+            },
+            InspectorRoute(
+                .post, "/dev/v1/expressions", "Compare a text with the regular expression of a form",
+                body: .json(maximumBytes: 65_536, PhoneSchema.expression), answer: PhoneSchema.match
+            ) { .json(Self.match(try $0.object())) },
             // The page sends an empty object.
-            InspectorRoute(.post, "/dev/v1/reset", body: .json(maximumBytes: 1024)) { [self] _ in
+            InspectorRoute(
+                .post, "/dev/v1/reset", "Forget the customers and the events",
+                body: .json(maximumBytes: 1024, nil)
+            ) { [self] _ in
                 try book.reset()
                 events.reset()
                 return .none
-            }.describing("Forget the customers and the events"),
+            },
         ]
     }
 
     private var customerRoutes: [InspectorRoute] {
-        [
-            InspectorRoute(.get, "/dev/v1/customers") { [self] _ in .json(try customers()) }
-                .describing("List the customers", answer: PhoneSchema.customers),
-            InspectorRoute(.post, "/dev/v1/customers", body: .json(maximumBytes: 65_536)) { [self] request in
-                .json(try add(try request.object()), .created)
-            }.describing(
-                "Add a customer", body: PhoneSchema.newCustomer, answer: PhoneSchema.customer, status: 201),
-            InspectorRoute(.put, "/dev/v1/customers/{id}", body: .json(maximumBytes: 65_536)) {
-                [self] request in
-                let id = CustomerID(request.path("id"))
-                return .json(try json(of: try book.change(id, by: try request.object())))
-            }.describing(
-                "Change a customer's device", body: PhoneSchema.profile, answer: PhoneSchema.customer),
+        let customer = "/dev/v1/customers/{id}"
+        return [
             InspectorRoute(
-                .post, "/dev/v1/customers/{id}/messages", body: .json(maximumBytes: Self.maximumMessageBytes)
-            ) { [self] request in .json(try await send(request)) }
-            .describing(
-                "Post one message of the customer, or several", body: PhoneSchema.newMessage,
-                answer: JSONSchema.posts),
+                .get, "/dev/v1/customers", "List the customers", answer: PhoneSchema.customers
+            ) { [self] _ in .json(try customers()) },
             InspectorRoute(
-                .post, "/dev/v1/customers/{id}/answers", body: .json(maximumBytes: Self.maximumAnswerBytes)
-            ) { [self] request in .json(try await answer(request)) }
-            .describing(
-                "Answer a message of the business", body: PhoneSchema.answer, answer: JSONSchema.posts),
+                .post, "/dev/v1/customers", "Add a customer",
+                body: .json(maximumBytes: 65_536, PhoneSchema.newCustomer), answer: PhoneSchema.customer,
+                status: .created
+            ) { [self] in .json(try add(try $0.object())) },
             InspectorRoute(
-                .post, "/dev/v1/customers/{id}/payments", body: .json(maximumBytes: 65_536)
-            ) { [self] request in .json(try await pay(request)) }
-            .describing(
-                "Select something at a payment sheet, or pay", body: PhoneSchema.payment,
-                answer: PhoneSchema.paid),
-            InspectorRoute(.get, "/dev/v1/customers/{id}/phone") { [self] request in
-                .json(try await thread(request))
-            }.describing(
-                "Read the thread and its queued replies",
+                .put, customer, "Change a customer's device",
+                body: .json(maximumBytes: 65_536, PhoneSchema.profile), answer: PhoneSchema.customer
+            ) { [self] in
+                .json(try json(of: try book.change(CustomerID($0.path("id")), by: try $0.object())))
+            },
+            InspectorRoute(
+                .post, customer + "/messages", "Post one message of the customer, or several",
+                body: .json(maximumBytes: Self.maximumMessageBytes, PhoneSchema.newMessage), answer: .posts
+            ) { [self] in .json(try await send($0)) },
+            InspectorRoute(
+                .post, customer + "/answers", "Answer a message of the business",
+                body: .json(maximumBytes: Self.maximumAnswerBytes, PhoneSchema.answer), answer: .posts
+            ) { [self] in .json(try await answer($0)) },
+            InspectorRoute(
+                .post, customer + "/payments", "Select something at a payment sheet, or pay",
+                body: .json(maximumBytes: 65_536, PhoneSchema.payment), answer: PhoneSchema.paid
+            ) { [self] in .json(try await pay($0)) },
+            InspectorRoute(
+                .get, customer + "/phone", "Read the thread and its queued replies",
                 query: [
-                    "after": JSONSchema.count, "before": JSONSchema.count,
-                    "limit": JSONSchema.integer(1...500), "wait": JSONSchema.integer(0...25),
-                ], answer: PhoneSchema.thread),
-            InspectorRoute(.get, "/dev/v1/customers/{id}/messages/{message}/attachments/{n}") { [self] in
-                try attachment($0)
-            }.describing(
-                "Read an attachment of the thread", answer: JSONSchema.bytes,
-                mediaType: "application/octet-stream"),
+                    "after": .count, "before": .count, "limit": .integer(1...500), "wait": .integer(0...25),
+                ], answer: PhoneSchema.thread
+            ) { [self] in .json(try await thread($0)) },
+            InspectorRoute(
+                .get, customer + "/messages/{message}/attachments/{n}", "Read an attachment of the thread",
+                answer: .bytes, mediaType: "application/octet-stream"
+            ) { [self] in try attachment($0) },
         ]
     }
 

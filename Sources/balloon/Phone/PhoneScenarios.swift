@@ -27,34 +27,36 @@ struct PhoneScenarios: Sendable {
     private static let longestPlay = Duration.seconds(480)
 
     var routes: [InspectorRoute] {
-        [
-            InspectorRoute(.get, "/dev/v1/scenarios") { _ in .json(try list()) }
-                .describing("List the folder's scenarios", answer: PhoneSchema.scenarios),
-            InspectorRoute(.get, "/dev/v1/scenarios/{name}") { request in
-                .json(try read(request.path("name")))
-            }.describing("Read a scenario", answer: JSONSchema.anyObject),
+        let one = "/dev/v1/scenarios/{name}"
+        return [
             InspectorRoute(
-                .put, "/dev/v1/scenarios/{name}", body: .json(maximumBytes: Self.maximumBytes)
-            ) { request in
-                .json(try write(try request.object(), as: request.path("name")))
-            }.describing(
-                "Save a scenario", body: JSONSchema.anyObject, answer: PhoneSchema.savedScenario),
+                .get, "/dev/v1/scenarios", "List the folder's scenarios", answer: PhoneSchema.scenarios
+            ) { _ in .json(try list()) },
+            InspectorRoute(.get, one, "Read a scenario", answer: .anyObject) {
+                .json(try read($0.path("name")))
+            },
             InspectorRoute(
-                .post, "/dev/v1/scenarios/play", body: .json(maximumBytes: Self.maximumBytes)
+                .put, one, "Save a scenario", body: .json(maximumBytes: Self.maximumBytes, .anyObject),
+                answer: PhoneSchema.savedScenario
+            ) { .json(try write(try $0.object(), as: $0.path("name"))) },
+            InspectorRoute(
+                .post, "/dev/v1/scenarios/play", "Play a scenario",
+                body: .json(maximumBytes: Self.maximumBytes, PhoneSchema.playWhole),
+                answer: PhoneSchema.played
             ) { request in
                 let object = try request.object()
                 guard let scenario = object["scenario"], scenario.kind == .object else {
                     throw InspectorProblem(.badRequest, "scenario is an object", pointer: "/scenario")
                 }
                 return .json(try await play(try Self.scenario(scenario), as: object))
-            }.describing("Play a scenario", body: PhoneSchema.playWhole, answer: PhoneSchema.played),
+            },
             InspectorRoute(
-                .post, "/dev/v1/scenarios/{name}/play", body: .json(maximumBytes: 65_536)
+                .post, one + "/play", "Play a scenario of the folder",
+                body: .json(maximumBytes: 65_536, PhoneSchema.play), answer: PhoneSchema.played
             ) { request in
                 let document = try JSONDocument(try read(request.path("name")))
                 return .json(try await play(try Self.scenario(document.root), as: try request.object()))
-            }.describing(
-                "Play a scenario of the folder", body: PhoneSchema.play, answer: PhoneSchema.played),
+            },
         ]
     }
 

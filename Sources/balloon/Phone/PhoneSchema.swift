@@ -3,128 +3,88 @@ import MessageServer
 
 /// The JSON schemas of the simulated phone's requests and answers, for the OpenAPI document of the inspector, the page of `balloon dev`.
 enum PhoneSchema {
-    private typealias Schema = JSONSchema
-
-    static let overview = Schema.object([
-        "version": Schema.text,
-        "businesses": Schema.list(
-            Schema.object([
-                "slug": Schema.text, "id": Schema.text, "name": Schema.text, "handler": Schema.text,
-            ])), "devices": Schema.list(Schema.text), "misbehaviour": Schema.list(Schema.text),
-        "endpoints": Schema.list(Schema.text),
+    static let overview = JSONSchema.object([
+        "version": .text, "devices": .list(.text), "misbehaviour": .list(.text), "endpoints": .list(.text),
+        "businesses": .list(.object(["slug": .text, "id": .text, "name": .text, "handler": .text])),
     ])
-    static let file = Schema.object(["file": Schema.text])
-    static let expression = Schema.object(["expression": Schema.text, "text": Schema.text])
-    static let match = Schema.object(["isValid": Schema.flag, "matches": Schema.flag])
-    static let rules = Schema.object(["rules": Schema.list(Schema.text, 0...100)])
-    private static let device = Schema.choice(DeviceOptions.Device.allCases.map(\.rawValue))
-    static let profile = Schema.object(
-        [:],
-        optional: [
-            "name": Schema.text, "device": device, "locale": Schema.text, "zone": Schema.text,
-            "intent": #"{"type":["string","null"]}"#, "group": #"{"type":["string","null"]}"#,
-        ])
-    static let newCustomer = Schema.object(
-        [:],
-        optional: [
-            "id": Schema.text, "business": Schema.text, "name": Schema.text, "device": device,
-            "locale": Schema.text, "zone": Schema.text, "intent": Schema.text, "group": Schema.text,
-        ])
-    static let customer = Schema.object(
+    static let file = JSONSchema.object(["file": .text])
+    static let expression = JSONSchema.object(["expression": .text, "text": .text])
+    static let match = JSONSchema.object(["isValid": .flag, "matches": .flag])
+    static let rules = JSONSchema.object(["rules": .list(.text, 0...100)])
+    private static let device = JSONSchema.choice(DeviceOptions.Device.allCases.map(\.rawValue))
+    static let profile = JSONSchema.options([
+        "name": .text, "device": device, "locale": .text, "zone": .text,
+        "intent": #"{"type":["string","null"]}"#, "group": #"{"type":["string","null"]}"#,
+    ])
+    static let newCustomer = JSONSchema.options([
+        "id": .text, "business": .text, "name": .text, "device": device, "locale": .text, "zone": .text,
+        "intent": .text, "group": .text,
+    ])
+    static let customer = JSONSchema.object(
         [
-            "id": Schema.text, "business": Schema.text, "businessID": Schema.text, "name": Schema.text,
-            "device": device, "locale": Schema.text, "zone": Schema.text,
-            "capabilities": Schema.list(Schema.text), "last": Schema.count,
-        ], optional: ["intent": Schema.text, "group": Schema.text])
-    static let customers = Schema.object(["customers": Schema.list(customer)])
+            "id": .text, "business": .text, "businessID": .text, "name": .text, "device": device,
+            "locale": .text, "zone": .text, "capabilities": .list(.text), "last": .count,
+        ], optional: ["intent": .text, "group": .text])
+    static let customers = JSONSchema.object(["customers": .list(customer)])
 
-    private static let attachment = Schema.object(
-        ["name": Schema.text],
-        optional: ["mimeType": Schema.text, "data": Schema.text, "file": Schema.text])
-    private static let tapback = Schema.object(["type": Schema.text, "to": Schema.text])
-    private static let content = Schema.object(
-        [:],
-        optional: [
-            "text": Schema.text, "attachments": Schema.list(attachment, 0...20),
-            "kind": Schema.choice(Kind.allCases.map(\.rawValue)), "tapback": tapback,
-            "message": Schema.anyObject,
-        ])
-    static let newMessage = Schema.object(
-        [:],
-        optional: [
-            "text": Schema.text, "attachments": Schema.list(attachment, 0...20),
-            "kind": Schema.choice(Kind.allCases.map(\.rawValue)), "tapback": tapback,
-            "message": Schema.anyObject, "messages": Schema.list(content, 1...20), "levers": Schema.levers,
-        ])
-    static let answer = Schema.object(
+    private static let attachment = JSONSchema.object(
+        ["name": .text], optional: ["mimeType": .text, "data": .text, "file": .text])
+    private static let content: KeyValuePairs<String, JSONSchema> = [
+        "text": .text, "attachments": .list(attachment, 0...20), "message": .anyObject,
+        "kind": .choice(Kind.allCases.map(\.rawValue)), "tapback": .object(["type": .text, "to": .text]),
+    ]
+    static let newMessage = JSONSchema.options(
+        content, ["messages": .list(.options(content), 1...20), "levers": .levers])
+    static let answer = JSONSchema.object(
         [
-            "to": Schema.text,
-            "choice": Schema.object(
-                [:],
-                optional: [
-                    "items": Schema.list(#"{"type":["string","integer"]}"#, 0...100),
-                    "fills": Schema.list(
-                        Schema.object(["page": Schema.text, "value": Schema.text]), 0...100),
-                    "outcome": Schema.choice(["success", "failure", "cancel"]),
-                ]),
-        ], optional: ["levers": Schema.levers])
+            "to": .text,
+            "choice": .options([
+                "items": .list(#"{"type":["string","integer"]}"#, 0...100),
+                "fills": .list(.object(["page": .text, "value": .text]), 0...100),
+                "outcome": .choice(["success", "failure", "cancel"]),
+            ]),
+        ], optional: ["levers": .levers])
 
-    static let payment = Schema.object(
-        ["to": Schema.text],
+    static let payment = JSONSchema.object(
+        ["to": .text],
         optional: [
-            "select": Schema.object(
-                [:],
-                optional: ["card": Schema.flag, "country": Schema.text, "shippingMethod": Schema.text]),
-            "pay": Schema.choice(["success", "failure"]), "levers": Schema.levers,
+            "select": .options(["card": .flag, "country": .text, "shippingMethod": .text]),
+            "pay": .choice(["success", "failure"]), "levers": .levers,
         ])
-    private static let amount = Schema.object(["label": Schema.text, "amount": Schema.text])
-    static let paid = Schema.object(
-        [:],
-        optional: [
-            "posts": Schema.list(Schema.anyObject),
-            "sheet": Schema.object(
-                [
-                    "total": amount, "lineItems": Schema.list(amount),
-                    "shippingMethods": Schema.list(
-                        Schema.object([
-                            "identifier": Schema.text, "label": Schema.text, "detail": Schema.text,
-                            "amount": Schema.text,
-                        ])), "country": Schema.text, "errors": Schema.list(Schema.text),
-                ], optional: ["shippingMethod": Schema.text]),
-        ])
+    private static let amount = JSONSchema.object(["label": .text, "amount": .text])
+    private static let shippingMethod = JSONSchema.object([
+        "identifier": .text, "label": .text, "detail": .text, "amount": .text,
+    ])
+    static let paid = JSONSchema.options([
+        "posts": .list(.anyObject),
+        "sheet": .object(
+            [
+                "total": amount, "lineItems": .list(amount), "shippingMethods": .list(shippingMethod),
+                "country": .text, "errors": .list(.text),
+            ], optional: ["shippingMethod": .text]),
+    ])
 
-    private static let entry = Schema.object(
+    private static let entry = JSONSchema.object(
         [
-            "id": Schema.text, "at": Schema.time, "direction": Schema.choice(["inbound", "outbound"]),
-            "kind": Schema.text, "record": Schema.count, "line": Schema.anyObject,
+            "id": .text, "at": .time, "direction": .choice(["inbound", "outbound"]), "kind": .text,
+            "record": .count, "line": .anyObject,
         ],
-        optional: [
-            "seq": Schema.count, "status": Schema.text, "reason": Schema.text, "answered": Schema.flag,
-            "attempts": Schema.count,
-        ])
-    static let thread = Schema.object([
-        "thread": Schema.list(entry), "pending": Schema.list(entry), "typing": Schema.flag,
-        "next": Schema.count,
+        optional: ["seq": .count, "status": .text, "reason": .text, "answered": .flag, "attempts": .count])
+    static let thread = JSONSchema.object([
+        "thread": .list(entry), "pending": .list(entry), "typing": .flag, "next": .count,
     ])
 
-    static let scenarios = Schema.object(
-        [
-            "scenarios": Schema.list(
-                Schema.object(
-                    ["name": Schema.text], optional: ["steps": Schema.count, "problem": Schema.text]))
-        ], optional: ["folder": Schema.text])
-    static let savedScenario = Schema.object(["name": Schema.text, "steps": Schema.count])
-    private static let pace = Schema.choice(["atOnce", "slow"])
-    static let play = Schema.object([:], optional: ["pace": pace, "customer": Schema.text])
-    static let playWhole = Schema.object(
-        ["scenario": Schema.anyObject], optional: ["pace": pace, "customer": Schema.text])
-    static let played = Schema.object([
-        "customer": Schema.text, "passed": Schema.flag,
-        "steps": Schema.list(
-            Schema.object(
-                [
-                    "name": Schema.text, "verdict": Schema.choice(["passed", "failed", "skipped"]),
-                    "seconds": Schema.number,
-                ], optional: ["failure": Schema.list(Schema.text)])),
-    ])
+    private static let scenario = JSONSchema.object(
+        ["name": .text], optional: ["steps": .count, "problem": .text])
+    static let scenarios = JSONSchema.object(["scenarios": .list(scenario)], optional: ["folder": .text])
+    static let savedScenario = JSONSchema.object(["name": .text, "steps": .count])
+    private static let pace: KeyValuePairs<String, JSONSchema> = [
+        "pace": .choice(["atOnce", "slow"]), "customer": .text,
+    ]
+    static let play = JSONSchema.options(pace)
+    static let playWhole = JSONSchema.object(["scenario": .anyObject], optional: pace)
+    private static let step = JSONSchema.object(
+        ["name": .text, "verdict": .choice(["passed", "failed", "skipped"]), "seconds": .number],
+        optional: ["failure": .list(.text)])
+    static let played = JSONSchema.object(["customer": .text, "passed": .flag, "steps": .list(step)])
 }

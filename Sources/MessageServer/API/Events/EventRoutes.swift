@@ -26,17 +26,15 @@ enum EventRoutes {
     ]
 
     static func make(_ hub: EventHub) -> [APIRoute] {
-        var business = APIParameter(
-            "business", .identifier(maximumBytes: 64), "Only events of this business.")
-        business.isRepeatable = true
-        var type = APIParameter("type", .choice(types), "Only events of this type.")
-        type.isRepeatable = true
+        let business = APIParameter(
+            "business", .identifier(maximumBytes: 64), "Only events of this business.", isRepeatable: true)
+        let type = APIParameter("type", .choice(types), "Only events of this type.", isRepeatable: true)
         let after = APIParameter(
             "after", .text(maximumBytes: 64), "The id of the last event that the caller has.")
         return [
             APIRoute(
-                .get, "/v1/events", may: .read, query: [business, type, after], headers: headers,
-                "Follow what happens", .events(page: .eventPage),
+                method: .get, path: "/v1/events", right: .read, query: [business, type, after],
+                headers: headers, summary: "Follow what happens", answer: .events(page: .eventPage),
                 handler: .direct { request, responder in
                     do throws(APIProblem) {
                         let filter = try filter(of: request)

@@ -36,8 +36,8 @@ struct SendingBody {
         root = try APIRequest.object(body, Self.members + (namesCustomer ? ["customer"] : []))
         attachments = try Self.attachments(root)
         message = try Self.message(root, hasAttachments: !attachments.isEmpty)
-        isAutomatic = try Self.flag("autoReply", of: root)
-        takes = try Self.flag("take", of: root)
+        isAutomatic = try root.flag("autoReply")
+        takes = try root.flag("take")
         person = try root["person"].map { value throws(APIProblem) in try Person(api: value) }
         if isAutomatic, person != nil, let value = root["autoReply"] {
             throw APIProblem(.badMember, "a message with autoReply must not have a person", at: value)
@@ -50,14 +50,13 @@ struct SendingBody {
     /// The telephone number to invite: `tel:+` and 5 to 15 digits; throws `bad-member` otherwise.
     var invited: CustomerID {
         get throws(APIProblem) {
-            guard let value = root["customer"], let text = value.string,
-                text.utf8.starts(with: "tel:+".utf8), (5...15).contains(text.utf8.count - 5),
-                text.utf8.dropFirst(5).allSatisfy({ (0x30...0x39).contains($0) })
-            else {
-                throw APIProblem(
-                    .badMember, "customer must be tel:+ and 5 to 15 digits", at: root["customer"] ?? root)
+            try root.needed("customer", "must be tel:+ and 5 to 15 digits") { value in
+                guard let text = value.string, text.utf8.starts(with: "tel:+".utf8),
+                    (5...15).contains(text.utf8.count - 5),
+                    text.utf8.dropFirst(5).allSatisfy({ (0x30...0x39).contains($0) })
+                else { return nil }
+                return CustomerID(text)
             }
-            return CustomerID(text)
         }
     }
 
@@ -85,7 +84,7 @@ struct SendingBody {
         case .invalid(let problems): problem(problems)
         case .unsupported(let message):
             APIProblem(.notShowable, "the device lacks \(message.missing.rawValue)")
-                .member("fallback", text(message.fallback))
+                .member("fallback", JSONForm.text.json(message.fallback))
         case .keyReused: APIProblem(.keyReused)
         case .assignment(let refusal): refusal.problem
         case .fileUnreadable(let error, let index):
@@ -107,45 +106,39 @@ struct SendingBody {
         // sent it.
         let hasPlaces = root["message"] != nil && OutboundMessage.problems(in: message.root).hasErrors
         let start = hasPlaces ? root["message"]?.position : nil
-        let json = JSONWriter.array(of: problems) { problem, writer in
-            write(problem, from: start, to: &writer)
-        }
-        return APIProblem(.unprocessable, "Apple would refuse the message").member("problems", json)
+        return APIProblem(.unprocessable, "Apple would refuse the message")
+            .member("problems", list(problems, from: start))
     }
 
-    /// The warnings about a message that Apple would accept, as a JSON array.
-    func list(_ problems: [MessageProblem]) -> [UInt8] {
-        JSONWriter.array(of: problems) { problem, writer in write(problem, from: nil, to: &writer) }
+    /// The problems as a JSON array, with their places in the request's body when `start` is the place of the message in it.
+    func list(_ problems: [MessageProblem], from start: (line: Int, column: Int)? = nil) -> [UInt8] {
+        Self.problems.json(problems.map { ($0, pointer($0.pointer), start) })
     }
 
-    /// Writes a problem, with its place in the request's body when `start` is the place of the message in it.
-    private func write(
-        _ problem: MessageProblem, from start: (line: Int, column: Int)?, to writer: inout JSONWriter
-    ) {
-        writer.object { writer in
-            writer.field("rule", problem.rule.rawValue)
-            writer.field("severity", problem.severity.rawValue)
-            writer.field("pointer", pointer(problem.pointer))
-            if let (line, column) = start {
-                // The line and column are relative to the beginning of the message.
-                writer.field("line", line + problem.line - 1)
-                writer.field("column", problem.line == 1 ? column + problem.column - 1 : problem.column)
-            }
-            writer.field("found", problem.found)
-            writer.field("allowed", problem.allowed)
-            writer.field("passage", problem.passage)
-        }
-    }
+    private typealias Shown = (problem: MessageProblem, pointer: String, start: (line: Int, column: Int)?)
+    private static let problems = JSONForm.list(
+        JSONObjectForm<Shown>(written: [
+            JSONField("rule", .text) { $0.problem.rule.rawValue },
+            JSONField("severity", .choice(["error", "warning"])) { $0.problem.severity.rawValue },
+            JSONField("pointer", .text) { $0.pointer },
+            // The line and column are relative to the beginning of the message.
+            JSONField("line", optional: .integer) { shown in
+                shown.start.map { $0.line + shown.problem.line - 1 }
+            },
+            JSONField("column", optional: .integer) { shown in
+                let column = shown.problem.column
+                return shown.start.map { shown.problem.line == 1 ? $0.column + column - 1 : column }
+            },
+            JSONField("found", .text) { $0.problem.found },
+            JSONField("allowed", .text) { $0.problem.allowed },
+            JSONField("passage", .text) { $0.problem.passage },
+        ]).form(named: "MessageProblem"))
+    /// The schema of a list of problems.
+    static let problemsSchema = problems.schema
 
     private func pointer(_ pointer: String) -> String {
         if root["message"] != nil { return "/message" + pointer }
         return pointer == "/body" ? "/text" : pointer
-    }
-
-    private func text(_ text: String) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.string(text)
-        return writer.finish()
     }
 
     private static func unknown(_ attachment: Attachment) -> APIProblem {
@@ -160,12 +153,7 @@ extension SendingBody {
         _ root: JSONValue, hasAttachments: Bool
     ) throws(APIProblem) -> JSONDocument {
         guard let message = root["message"] else {
-            let text = try root["text"].map { value throws(APIProblem) in
-                guard let text = value.string else {
-                    throw APIProblem(.badMember, "text must be a string", at: value)
-                }
-                return text
-            }
+            let text = try root.given("text", "must be a string", \.string)
             guard text != nil || hasAttachments else {
                 throw APIProblem(.badMember, "message or text is missing", at: root)
             }
@@ -203,14 +191,6 @@ extension SendingBody {
         return document
     }
 
-    private static func flag(_ name: String, of root: JSONValue) throws(APIProblem) -> Bool {
-        guard let value = root[name] else { return false }
-        guard let flag = value.bool else {
-            throw APIProblem(.badMember, "\(name) must be true or false", at: value)
-        }
-        return flag
-    }
-
     private static func attachments(_ root: JSONValue) throws(APIProblem) -> [Attachment] {
         guard let list = root["attachments"] else { return [] }
         guard list.kind == .array, (1...maximumAttachments).contains(list.count) else {
@@ -222,22 +202,20 @@ extension SendingBody {
                 throw APIProblem(.badMember, "an attachment must be an object", at: value)
             }
             try APIRequest.check(value, ["id", "name", "mimeType"])
-            guard let id = value["id"]?.string, UploadedFiles.isIdentifier(id) else {
-                throw APIProblem(
-                    .badMember, "id must be the identifier of an uploaded attachment",
-                    at: value["id"] ?? value)
+            let id = try value.needed("id", "must be the identifier of an uploaded attachment") {
+                $0.string.flatMap { UploadedFiles.isIdentifier($0) ? $0 : nil }
             }
-            guard let name = value["name"]?.string, (1...maximumNameBytes).contains(name.utf8.count),
-                name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
-            else {
-                throw APIProblem(
-                    .badMember, "name must have 1 to \(maximumNameBytes) bytes without control characters",
-                    at: value["name"] ?? value)
+            let name = try value.needed(
+                "name", "must have 1 to \(maximumNameBytes) bytes without control characters"
+            ) { name in
+                name.string.flatMap { text in
+                    (1...maximumNameBytes).contains(text.utf8.count)
+                        && text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+                        ? text : nil
+                }
             }
-            guard let type = value["mimeType"]?.string, AttachmentAnswer.isMediaType(type) else {
-                throw APIProblem(
-                    .badMember, "mimeType must be a media type such as image/jpeg",
-                    at: value["mimeType"] ?? value)
+            let type = try value.needed("mimeType", "must be a media type such as image/jpeg") {
+                $0.string.flatMap { AttachmentAnswer.isMediaType($0) ? $0 : nil }
             }
             return Attachment(id: id, name: name, mimeType: type, value: value)
         }
@@ -251,30 +229,12 @@ extension Person {
             throw APIProblem(.badMember, "person must be an object", at: value)
         }
         try APIRequest.check(value, ["id", "name"])
-        for name in ["id", "name"] {
-            guard let member = value[name] else {
-                if name == "id" { throw APIProblem(.badMember, "the person has no id", at: value) }
-                continue
-            }
-            guard let text = member.string, Person(id: text) != nil else {
-                throw APIProblem(
-                    .badMember,
-                    "\(name) must have 1 to \(Person.maximumBytes) bytes without control characters",
-                    at: member)
-            }
+        for name in ["id", "name"] where name == "id" || value[name] != nil {
+            _ = try value.needed(
+                name, "must have 1 to \(Person.maximumBytes) bytes without control characters"
+            ) { $0.string.flatMap { Person(id: $0) } }
         }
         guard let person = Person(value) else { throw APIProblem(.badMember, at: value) }
         self = person
-    }
-}
-
-extension JSONWriter {
-    /// A JSON array with one value for each element.
-    fileprivate static func array<Element>(
-        of elements: [Element], _ write: (Element, inout JSONWriter) -> Void
-    ) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 256)
-        writer.array { writer in for element in elements { write(element, &writer) } }
-        return writer.finish()
     }
 }

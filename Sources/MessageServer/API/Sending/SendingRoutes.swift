@@ -63,8 +63,8 @@ struct SendingRoutes: Sendable {
         send: @escaping @Sendable (APIRequest, APIResponder) async throws -> APIAnswer
     ) -> APIRoute {
         APIRoute(
-            .post, Self.business + path, may: .send, query: Self.query, headers: Self.headers,
-            body: .json(maximumBytes: 8 << 20, body), summary, .json(.sent, creates: true),
+            method: .post, path: Self.business + path, right: .send, query: Self.query, headers: Self.headers,
+            body: .json(maximumBytes: 8 << 20, body), summary: summary, answer: .json(.sent, creates: true),
             handler: .blocking(send))
     }
 

@@ -18,9 +18,10 @@ struct UploadRoute: Sendable {
 
     var route: APIRoute {
         APIRoute(
-            .post, Self.path, may: .send, headers: [Self.contentDigest],
-            body: .pulled(maximumBytes: maximumBytes), "Upload an attachment",
-            .json(.upload, creates: true), handler: .blocking(upload))
+            method: .post, path: Self.path, right: .send, headers: [Self.contentDigest],
+            body: .pulled(maximumBytes: maximumBytes, .bytes.named("Bytes")),
+            summary: "Upload an attachment", answer: .json(.upload, creates: true),
+            handler: .blocking(upload))
     }
 
     private func upload(_ request: APIRequest, _ responder: APIResponder) async throws -> APIAnswer? {
