@@ -116,6 +116,18 @@ package enum Directory {
         _ = try uninterrupted("rmdir") { unsafe rmdir(path) }
     }
 
+    /// Removes a directory with everything in it; a symbolic link in it is removed and not followed.
+    package static func removeAll(_ path: String) throws(SystemError) {
+        for name in try names(in: path) {
+            let inner = path + "/" + name
+            do throws(SystemError) { try remove(inner) } catch {
+                guard isDirectory(inner) else { throw error }
+                try removeAll(inner)
+            }
+        }
+        try removeEmpty(path)
+    }
+
     /// Returns the directory that contains `path`: the part before its last slash.
     package static func parent(of path: String) -> String {
         let bytes = path.utf8

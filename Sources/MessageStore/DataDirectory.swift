@@ -17,8 +17,8 @@ struct DataDirectory: Sendable {
     var conversationIndex: String { path + "/conversation-index" }
     /// The folder of the states that handlers keep for conversations.
     var states: String { path + "/states" }
-    /// The folder of assignments: which conversations a person has, or wait for one.
-    var assignments: String { path + "/assignments" }
+    /// The folder in which earlier versions kept a copy of each assignment for commands.
+    private var formerAssignments: String { path + "/assignments" }
     /// The open requests to sign in or to pay.
     var requests: String { path + "/requests" }
     /// The contents of attachments.
@@ -32,7 +32,7 @@ struct DataDirectory: Sendable {
     /// The file that exists from the first step of an erasure of customers to the last.
     var erasing: String { path + "/erasing" }
     /// The folders that have one file for each conversation, under a name derived from the customer's hash.
-    var conversationFolders: [String] { [conversations, damaged, states, assignments] }
+    var conversationFolders: [String] { [conversations, damaged, states] }
     /// The ledger of erasures, unless the configuration names another path.
     var erasures: String { path + "/" + ErasureLedger.fileName }
     /// The hash of the ledger's key; see ``LedgerFile``.
@@ -69,6 +69,9 @@ struct DataDirectory: Sendable {
             throw .unavailable(path: lockFile, error)
         }
         try checkVersion()
+        try run(formerAssignments) { () throws(SystemError) in
+            if Directory.exists(formerAssignments) { try Directory.removeAll(formerAssignments) }
+        }
         for folder in [journal, conversations] {
             try run(folder) { () throws(SystemError) in try Directory.make(folder) }
         }

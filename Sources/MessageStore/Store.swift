@@ -28,7 +28,6 @@ package final class Store: Sendable {
     let calls: InFlightCalls
     let states: HandlerStates
     let assignments: Assignments
-    let assignmentFiles: AssignmentFiles
     /// The open requests to sign in or to pay.
     package let requests: OpenRequests
     /// The queue on which the store reads a conversation's file before it changes the conversation's
@@ -97,15 +96,12 @@ package final class Store: Sendable {
         let journalState = CurrentState(recovered.state)
         let unwrittenLines = UnwrittenLines()
         self.unwrittenLines = unwrittenLines
-        assignmentFiles = AssignmentFiles(directory: directory.assignments, logger: logger)
         requests = try OpenRequests(
             directory: directory.requests, logger: logger, isQueued: { [outbox] in outbox.isQueued($0) },
             now: configuration.now)
         var table = recovered.assignments
         table.maximumAssigned = configuration.maximumAssignedConversations
-        let assignments = Assignments(table, files: assignmentFiles) {
-            scheduler.withUnfinished($0)
-        }
+        let assignments = Assignments(table) { scheduler.withUnfinished($0) }
         journal = Journal(writer, configuration: configuration) { entries, result in
             // The feed gets the records first: a resumed caller may add changes, which must follow them in
             // the feed.
@@ -138,7 +134,7 @@ package final class Store: Sendable {
                 files: files, reader: reader, journal: journal, journalState: journalState,
                 scheduler: scheduler,
                 conversations: conversations), unwrittenLines: unwrittenLines,
-            index: index, assignmentFiles: assignmentFiles, snapshotter: snapshotter, logger: logger)
+            index: index, snapshotter: snapshotter, logger: logger)
         retention = Retention(
             configuration, directory: directory.journal, journalState: journalState, files: files,
             reader: reader,
@@ -163,7 +159,6 @@ package final class Store: Sendable {
         scheduler.holdForSuspects(among: leases) { [calls] in calls.change($0, to: .delivers) }
         scheduler.add(leases)
         assignments.removeQuiet()
-        assignmentFiles.begin(assignments)
         outbox.hold(result.damage.held)
         enqueue(recovered.withQueuedReplies)
         retention.arm()
@@ -280,7 +275,6 @@ package final class Store: Sendable {
         await journal.close()
         feed.close()
         await requests.close()
-        await assignmentFiles.rest()
         recordStop()
         lock.withLock { $0 = nil }
     }

@@ -31,8 +31,6 @@ struct AssignmentTable: Sendable {
     private(set) var entries: [ConversationKey: Entry] = [:]
     /// The number of conversations that are with a person or wait for one.
     private(set) var assignedCount = 0
-    /// The conversations whose entries were dropped because of ``maximumEnded``.
-    private var dropped: [ConversationKey] = []
     /// The maximum number of conversations that are with persons or wait for one; each takes up to 3 KB.
     var maximumAssigned = 100_000
     /// The number of ended entries that the last `dropOldest` kept, and at least ``maximumEnded``.
@@ -47,7 +45,7 @@ struct AssignmentTable: Sendable {
         return entry.assignment
     }
 
-    /// The entries that have a file: all entries that are not quiet.
+    /// The entries that lists show: all entries that are not quiet.
     var shown: [ConversationKey: Entry] { entries.filter { !$0.value.isQuiet } }
 
     /// Returns whether the event with this record is left to a person.
@@ -69,59 +67,51 @@ struct AssignmentTable: Sendable {
         return entry.assignment.began?.sequence
     }
 
-    /// Applies a record of the journal; returns the conversation whose state it changed, if any.
-    @discardableResult
+    /// Applies a record of the journal.
     mutating func apply(
         _ record: JournalRecord, number: UInt64, segment: UInt64, unfinished: Unfinished = { _ in [] }
-    ) -> ConversationKey? {
+    ) {
         switch record {
         case .assignment(let record):
             set(
                 record.assignment, of: record.conversation, endedIn: record.endedIn, by: number, in: segment,
                 unfinished)
-            return record.conversation
         case .outcome(let outcome):
-            guard let handOff = outcome.handOff else { return nil }
+            guard let handOff = outcome.handOff else { return }
             var next = handOff.assignment
             let current = assignment(of: handOff.conversation)
             next.note = current.note
             next.began = current.began ?? next.began
             set(next, of: handOff.conversation, by: number, in: segment, unfinished)
-            return handOff.conversation
         case .message(let message):
-            guard message.replayOf == nil else { return nil }
+            guard message.replayOf == nil else { return }
             let key = message.conversation
             let at = message.at ?? Timestamp(milliseconds: 0)
             guard message.outboundKind != nil else {
-                return apply(message.act, of: key, at: at, by: number, in: segment, unfinished) ? key : nil
+                return apply(message.act, of: key, at: at, by: number, in: segment, unfinished)
             }
-            guard let person = message.author?.person else { return nil }
-            guard let sequence = message.claimedAt else {
-                recordSign(of: person, in: key, at: at)
-                return nil
-            }
+            guard let person = message.author?.person else { return }
+            guard let sequence = message.claimedAt else { return recordSign(of: person, in: key, at: at) }
             let claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)
             set(claimed, of: key, by: number, in: segment, unfinished)
-            return key
-        default: return nil
+        default: break
         }
     }
 
-    /// Applies what a customer's message does to the assignment; returns whether it changed the state.
+    /// Applies what a customer's message does to the assignment.
     private mutating func apply(
         _ act: ReceivedMessage.Act, of key: ConversationKey, at: Timestamp, by number: UInt64,
-        in segment: UInt64, _ unfinished: Unfinished = { _ in [] }
-    ) -> Bool {
-        guard !entries.isEmpty, let entry = entries[key] else { return false }
+        in segment: UInt64, _ unfinished: Unfinished
+    ) {
+        guard !entries.isEmpty, let entry = entries[key] else { return }
         let change: AssignmentChange
         switch act {
         case .writes: change = .customerMessage
         case .closes: change = .customerClose
-        case .neither: return false
+        case .neither: return
         }
-        guard case .to(let next) = entry.assignment.applying(change, at: at) else { return false }
+        guard case .to(let next) = entry.assignment.applying(change, at: at) else { return }
         set(next, of: key, by: number, in: segment, unfinished)
-        return true
     }
 
     /// Sets `lastSeen` when the person who has the conversation wrote a message.
@@ -153,24 +143,20 @@ struct AssignmentTable: Sendable {
         dropOldest(unfinished)
     }
 
-    /// Removes the entries that satisfy `isErased`; returns their conversations.
-    mutating func remove(where isErased: (ConversationKey, Assignment) -> Bool) -> [ConversationKey] {
+    /// Removes the entries that satisfy `isErased`; returns whether there were any.
+    mutating func remove(where isErased: (ConversationKey, Assignment) -> Bool) -> Bool {
         let erased = entries.filter { isErased($0.key, $0.value.assignment) }
         for (key, entry) in erased {
             if entry.assignment.isAssigned { assignedCount -= 1 }
             entries[key] = nil
         }
-        return Array(erased.keys)
+        return !erased.isEmpty
     }
 
     /// Records that the handler got an event of the conversation, which makes the entry quiet.
-    ///
-    /// Returns false if nothing changed.
-    @discardableResult
-    mutating func finish(_ record: UInt64, of key: ConversationKey) -> Bool {
-        guard afterPerson(record, of: key) != nil, let entry = entries[key] else { return false }
+    mutating func finish(_ record: UInt64, of key: ConversationKey) {
+        guard afterPerson(record, of: key) != nil, let entry = entries[key] else { return }
         entries[key]?.assignment = Assignment(state: .handler, record: entry.assignment.record)
-        return true
     }
 
     /// Removes the quiet entry of a conversation, or all quiet entries, unless an unfinished event depends on it.
@@ -187,12 +173,6 @@ struct AssignmentTable: Sendable {
         for key in quiet.keys where !kept.contains(key) { entries[key] = nil }
     }
 
-    /// Returns the conversations whose entries were dropped since the last call, and clears that list.
-    mutating func takeDropped() -> [ConversationKey] {
-        defer { dropped = [] }
-        return dropped
-    }
-
     /// Drops the oldest entries of unassigned conversations, down to ``maximumEnded``.
     private mutating func dropOldest(_ unfinished: Unfinished) {
         var ended: Int { entries.count - assignedCount }
@@ -207,7 +187,6 @@ struct AssignmentTable: Sendable {
             .sorted { $0.value.assignment.record < $1.value.assignment.record }
             .prefix(ended - Self.maximumEnded)
         for (key, _) in oldest { entries[key] = nil }
-        dropped += oldest.map(\.key)
         // Entries with unfinished events must stay; raising the limit avoids sorting them again at every change.
         maximumKept = max(Self.maximumEnded, ended)
     }

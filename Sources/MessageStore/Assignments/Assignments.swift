@@ -44,15 +44,13 @@ final class Assignments: Sendable {
     private let state: Mutex<State>
     /// The number of entries, changes in flight and watched conversations; at 0, messages skip the lock.
     private let count: Atomic<Int>
-    private let files: AssignmentFiles
     private let unfinished: @Sendable ([ConversationKey: UInt64]) -> Set<ConversationKey>
 
     /// Creates the assignments; `unfinished` (see ``AssignmentTable/Unfinished``) is called under the lock.
     init(
-        _ table: AssignmentTable, files: AssignmentFiles,
+        _ table: AssignmentTable,
         unfinished: @escaping @Sendable ([ConversationKey: UInt64]) -> Set<ConversationKey>
     ) {
-        self.files = files
         self.unfinished = unfinished
         count = Atomic(table.entries.count)
         state = Mutex(State(table: table))
@@ -75,21 +73,18 @@ final class Assignments: Sendable {
 
     /// Records that the handler got an event of the conversation.
     func finish(_ record: UInt64, of key: ConversationKey) {
-        let isChanged = state.withLock { state in
-            defer { recount(state) }
-            return state.table.finish(record, of: key)
+        state.withLock { state in
+            state.table.finish(record, of: key)
+            recount(state)
         }
-        if isChanged { files.update([key], from: self) }
     }
 
-    /// Removes the entries that satisfy `isErased`, and their files; returns whether there were any.
+    /// Removes the entries that satisfy `isErased`; returns whether there were any.
     func remove(where isErased: @Sendable (ConversationKey, Assignment) -> Bool) -> Bool {
-        let keys = state.withLock { state in
+        state.withLock { state in
             defer { recount(state) }
             return state.table.remove(where: isErased)
         }
-        files.update(keys, from: self)
-        return !keys.isEmpty
     }
 
     /// Removes one or all quiet entries, except those on which an unfinished event depends.
@@ -159,16 +154,14 @@ final class Assignments: Sendable {
         var records: [JournalledRecord]?
         if case .durable(let written) = result { records = written }
         var resumed: [(ConversationKey, [Waiting])] = []
-        var changed: [ConversationKey] = []
         var assigned: [ConversationKey] = []
         state.withLock { state in
             for (position, entry) in entries.enumerated() {
                 let meaning = entry.record.meaning
                 if let record = records?[position] {
-                    let key = state.table.apply(
+                    state.table.apply(
                         meaning, number: record.number, segment: record.location.segment,
                         unfinished: unfinished)
-                    if let key { changed.append(key) }
                     if let key = meaning.assigns { assigned.append(key) }
                     if !state.watches.isEmpty, case .message(let message) = meaning,
                         message.outboundKind == nil, message.replayOf == nil, message.act != .neither
@@ -182,10 +175,8 @@ final class Assignments: Sendable {
                     resumed.append((key, steps))
                 }
             }
-            changed += state.table.takeDropped()
             recount(state)
         }
-        files.update(changed, from: self)
         for (key, steps) in resumed { for step in steps { run(key, step) } }
         return assigned
     }

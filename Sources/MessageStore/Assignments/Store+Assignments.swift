@@ -98,13 +98,9 @@ extension Store {
     ) async throws -> Assignment {
         let key = ConversationKey(business: business, customer: customer)
         let context = try await assignmentContext(of: key)
-        let assignment = try await withCheckedThrowingContinuation { continuation in
+        return try await withCheckedThrowingContinuation { continuation in
             assign(change, key, context, where: isExpected) { continuation.resume(with: $0) }
         }
-        // Wait until the file of the assignment is written: a command that lists the files next must see the
-        // change.
-        await assignmentFiles.rest()
-        return assignment
     }
 
     /// Changes the assignment of a conversation; calls the completion once, when that is durable or refused.

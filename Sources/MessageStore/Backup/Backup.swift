@@ -4,7 +4,7 @@ import BalloonWire
 /// Copies a data directory into a tar archive, beside a running server or without one.
 ///
 /// ```
-///   pin ──> conversations, damaged, states, assignments ──> journal up to its last record N
+///   pin ──> conversations, damaged, states ──> journal up to its last record N
 ///       ──> contents that these name ──> payments and other files ──> SHA256SUMS, manifest.json
 /// ```
 ///
@@ -26,10 +26,12 @@ package struct Backup {
     }
 
     /// The folders with conversations, which are copied before the journal.
-    static let conversationFolders = ["conversations", "damaged", "states", "assignments"]
+    static let conversationFolders = ["conversations", "damaged", "states"]
     /// The folders that are copied after the contents, followed by `otherFiles`.
     static let otherFolders = ["payments", "retention", "onboarding"]
     static let otherFiles = ["people.json", "removed.json", "audit.jsonl"]
+    /// The folders in backups of earlier versions, which the start after a restoration removes.
+    static let formerFolders = ["assignments"]
     static let journalFolder = "journal"
     static let contentFolder = "attachments"
 

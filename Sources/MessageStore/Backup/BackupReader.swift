@@ -107,7 +107,8 @@ struct BackupReader {
     static func isAllowed(_ path: String) -> Bool {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let names =
-            Backup.conversationFolders + Backup.otherFolders + [Backup.journalFolder, Backup.contentFolder]
+            Backup.conversationFolders + Backup.otherFolders + Backup.formerFolders
+            + [Backup.journalFolder, Backup.contentFolder]
         guard let first = parts.first, !path.utf8.contains(0),
             parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." })
         else { return false }

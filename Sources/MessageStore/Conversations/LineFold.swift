@@ -22,9 +22,6 @@ struct LineFold {
         }
     }
 
-    /// Returns the conversation of an unfinished message; nil for any other message.
-    func conversation(of message: UInt64) -> ConversationKey? { open[message]?.conversation }
-
     /// The lines of unfinished messages that are known so far; the files may lack them.
     var openLines: [JournalledLine] {
         open.values.sorted { $0.state.record < $1.state.record }.flatMap(\.lines)

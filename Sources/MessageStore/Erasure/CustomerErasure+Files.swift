@@ -7,29 +7,13 @@ import BusinessMessages
 extension CustomerErasure {
     /// Removes each conversation's handler state, unless the answer to a later message decided it.
     func removeStates(_ scope: ErasureScope) throws(StoreError) {
-        try removeFiles(scope, in: directory.states) { root in
-            root.record("decision").map { scope.erases($0) } ?? true
-        }
-    }
-
-    /// Removes each conversation's assignment file, unless it has an assignment that is not erased.
-    func removeAssignments(_ scope: ErasureScope) throws(StoreError) {
-        try removeFiles(scope, in: directory.assignments) { root in
-            guard let assignment = Assignment(root), let record = root.record("record") else { return true }
-            return scope.erases(assignment, record: record)
-        }
-    }
-
-    private func removeFiles(
-        _ scope: ErasureScope, in folder: String, where isErased: (JSONValue) -> Bool
-    ) throws(StoreError) {
         for conversation in scope.conversations {
-            let parent = folder + "/" + Directory.parent(of: conversation.path)
+            let parent = directory.states + "/" + Directory.parent(of: conversation.path)
             let prefix = ConversationPath.name(of: conversation.customer)
             try files.remove(in: parent) { name throws(StoreError) in
                 guard name.hasPrefix(prefix) else { return false }
                 let root = try files.read(parent + "/" + name).flatMap { try? JSONDocument($0) }?.root
-                return root.map(isErased) ?? true
+                return root?.record("decision").map { scope.erases($0) } ?? true
             }
         }
     }

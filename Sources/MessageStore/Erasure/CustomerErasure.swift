@@ -148,7 +148,7 @@ package struct CustomerErasure: Sendable {
         try files.read(path).flatMap { try? JSONDocument($0) }?.root
     }
 
-    /// Returns the paths of a conversation's files in a folder of conversations, states or assignments.
+    /// Returns the paths of a conversation's files in a folder of conversations or states.
     ///
     /// These are the file itself, the temporary file of an interrupted replacement, and the old file after a
     /// rebuild.
@@ -249,7 +249,6 @@ package struct CustomerErasure: Sendable {
         var report = Report(conversations: scope.conversations.count)
         try removeCaches()
         try removeStates(scope)
-        try removeAssignments(scope)
         let busy = try removeRequests(scope, keepsRecords: job.paymentsThrough == nil)
         try removeScratch(scope)
         if let paymentsThrough = job.paymentsThrough { try removePayments(scope, through: paymentsThrough) }

@@ -121,7 +121,6 @@ extension Store {
         while assignments.remove(where: { scope.holds($0) && scope.erases($1, record: $1.record) }) {
             await journal.flush()
         }
-        await assignmentFiles.rest()
         let last = journal.lastRecord
         await journal.endSegment()
         journalState.withLedger { ledger in
@@ -150,7 +149,6 @@ extension Store {
         let unrecorded = work.settings.unrecordedContents()
         await journal.flush()
         report.contents = try await onErasureQueue { () throws(StoreError) in
-            try work.removeAssignments(scope)
             try work.removeScratch(scope)
             if let end = job.paymentsThrough { try work.removePayments(scope, through: end) }
             let contents = try work.removeContents(scope, unrecorded: unrecorded, olderThan: began)

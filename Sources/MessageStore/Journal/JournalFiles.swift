@@ -4,9 +4,13 @@ import Dispatch
 /// Read-only access to the journal of a data directory; needs no lock, and works while a server runs.
 package struct JournalFiles: Sendable {
     private let directory: String
+    private let dataDirectory: String
 
     /// Creates access to the journal of the data directory at this path.
-    package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).journal }
+    package init(dataDirectory: String) {
+        self.dataDirectory = dataDirectory
+        directory = DataDirectory(path: dataDirectory).journal
+    }
 
     /// Returns the time of the last write to a segment, in seconds since 1970; 0 without a journal.
     ///
@@ -63,6 +67,29 @@ package struct JournalFiles: Sendable {
         -> [JournalEvent]
     {
         try await DispatchQueue(label: "balloon.events").run { try events(where: wanted) }
+    }
+
+    /// Returns the conversations that are not simply with their handler, the one with the oldest change first.
+    ///
+    /// Reads the snapshot and the later records; the whole journal when the snapshot is missing, or was made with other
+    /// limits of the deduplication. Throws ``StoreError/quarantined(file:)`` and the first damage of the records that it read.
+    package func assignedConversations() throws -> [Store.AssignedConversation] {
+        let configuration = StoreConfiguration(directory: dataDirectory)
+        var reader = try JournalReader(directory)
+        if let damaged = reader.quarantined.first {
+            throw StoreError.quarantined(file: directory + "/" + damaged)
+        }
+        let base = try? SnapshotFile(configuration).restore(reader.segments[...]).get()
+        var state = base?.state ?? RecoveredJournal(configuration)
+        let covered = base?.lastRecord ?? 0
+        try reader.forEachRecord(from: base?.segments.last?.first ?? 0) { record, number, location throws(StoreError) in
+            if number > covered { state.apply(record, number: number, at: location) }
+        }
+        if let damage = reader.damage { throw damage }
+        return state.assignments.shown.map { key, entry in
+            Store.AssignedConversation(
+                business: key.business, customer: key.customer, assignment: entry.assignment)
+        }.sorted { ($0.assignment.since?.milliseconds ?? 0) < ($1.assignment.since?.milliseconds ?? 0) }
     }
 
     /// Calls `body` with each record of the journal, in order; does nothing when there is no journal.

@@ -110,13 +110,14 @@ struct JournalReader {
         blemishes = []
     }
 
-    /// Reads every segment in order, and calls `body` with each record.
+    /// Reads every segment from `first` on, in order, and calls `body` with each record.
     ///
     /// Omits records that a running server is writing at the moment.
     mutating func forEachRecord(
+        from first: UInt64 = 0,
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
     ) throws(StoreError) {
-        for segment in segments {
+        for segment in segments where segment >= first {
             var lines: SegmentLines
             do throws(SystemError) {
                 lines = SegmentLines(

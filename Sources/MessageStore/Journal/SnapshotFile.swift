@@ -85,9 +85,11 @@ struct SnapshotFile: Sendable {
         }
     }
 
-    private struct Misfit: Error { let reason: String }
+    /// The reason why a snapshot does not match the journal.
+    struct Misfit: Error { let reason: String }
 
-    private func restore(_ segments: ArraySlice<UInt64>) -> Result<Restored, Misfit> {
+    /// Reads the snapshot if it matches these segments.
+    func restore(_ segments: ArraySlice<UInt64>) -> Result<Restored, Misfit> {
         let bytes: [UInt8]
         // After a read error, the whole journal is read.
         do { bytes = try File(path, for: .reading).readAll() } catch {

@@ -40,19 +40,16 @@ final class Checkpointer: Sendable {
     private let recovery: ConversationRecovery
     private let unwrittenLines: UnwrittenLines
     private let index: IndexedConversations
-    private let assignmentFiles: AssignmentFiles
     private let snapshotter: Snapshotter
     private let logger: Logger
 
     init(
         _ configuration: StoreConfiguration, conversations: ConversationPartitions,
         syncer: ConversationSyncer, journal: Journal, recovery: ConversationRecovery,
-        unwrittenLines: UnwrittenLines, index: IndexedConversations, assignmentFiles: AssignmentFiles,
-        snapshotter: Snapshotter, logger: Logger
+        unwrittenLines: UnwrittenLines, index: IndexedConversations, snapshotter: Snapshotter, logger: Logger
     ) {
         self.index = index
         self.unwrittenLines = unwrittenLines
-        self.assignmentFiles = assignmentFiles
         self.snapshotter = snapshotter
         interval = configuration.checkpointInterval
         syncInterval = configuration.conversationSyncInterval
@@ -199,7 +196,6 @@ final class Checkpointer: Sendable {
             // A start uses the index file only when the file is complete through the journal's last
             // checkpoint, so the file is written first.
             await index.write(through: through)
-            await assignmentFiles.rest()
             try journal.append(
                 JournalBody.checkpoint(through: through, at: .now()), for: .none)
             state.withLock { $0.recovery = (.now, backoff) }

@@ -12,8 +12,6 @@ extension Store {
         package fileprivate(set) var repairedConversations = 0
         /// The number of lost lines: neither the damaged files nor the journal contained them.
         package fileprivate(set) var lostLines = 0
-        /// The number of assignments' files that were written or removed.
-        package fileprivate(set) var restoredAssignments = 0
 
         fileprivate init() {}
 
@@ -26,16 +24,14 @@ extension Store {
             restoredLines = restored
             repairedConversations = repaired
             lostLines = lost
-            restoredAssignments = root["restoredAssignments"]?.int ?? 0
         }
 
-        /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`, and `"restoredAssignments":1` if there were any.
+        /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`
         package var json: [UInt8] {
             JSONWriter.object { writer in
                 writer.field("restoredLines", restoredLines)
                 writer.field("repairedConversations", repairedConversations)
                 writer.field("lostLines", lostLines)
-                if restoredAssignments > 0 { writer.field("restoredAssignments", restoredAssignments) }
             }
         }
     }
@@ -58,10 +54,9 @@ extension Store {
         defer { withExtendedLifetime(permit) {} }
         // The finished record of a recent message may not be in the file yet.
         await journal.flush()
-        var result = try await DispatchQueue(label: "balloon.rebuild").run { try self.replayJournal() }
+        let result = try await DispatchQueue(label: "balloon.rebuild").run { try self.replayJournal() }
         index.rebuild()
         checkpointer.recordWrite()
-        result.restoredAssignments = try await assignmentFiles.correctAll(from: assignments)
         return result
     }
 

@@ -26,8 +26,6 @@ package struct StoreProblem: Hashable, Sendable {
         case unknownRecord
         /// A conversation is quarantined because of damage.
         case conversationQuarantined
-        /// The file of an assignment is missing, is damaged, or differs from the journal.
-        case assignmentDiffers
         /// The index of conversations has a wrong entry for a conversation, or lacks its entry.
         case indexDiffers
         /// The file of the index of conversations is damaged or outdated, or belongs to another data
@@ -43,7 +41,7 @@ package struct StoreProblem: Hashable, Sendable {
             case .journalDamaged, .journalGap, .journalQuarantined: true
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .missing, .differs,
                 .unknownRecord, .conversationUnreadable,
-                .conversationQuarantined, .assignmentDiffers, .indexDiffers, .indexUnusable,
+                .conversationQuarantined, .indexDiffers, .indexUnusable,
                 .requestDamaged:
                 false
             }
@@ -54,7 +52,7 @@ package struct StoreProblem: Hashable, Sendable {
             switch self {
             case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs: true
             case .journalDamaged, .journalGap, .journalQuarantined, .missing, .unknownRecord,
-                .conversationUnreadable, .conversationQuarantined, .assignmentDiffers, .indexDiffers,
+                .conversationUnreadable, .conversationQuarantined, .indexDiffers,
                 .indexUnusable, .requestDamaged:
                 false
             }
@@ -95,7 +93,6 @@ extension StoreProblem: CustomStringConvertible {
             case .differs: "the line differs from the journal"
             case .unknownRecord: "the line's record is not in the journal"
             case .conversationQuarantined: "quarantined because of damage; rebuild it"
-            case .assignmentDiffers: "the assignment differs from the journal"
             case .indexDiffers: "its entry in the index of conversations is wrong or missing; rebuild it"
             case .indexUnusable: "the index of conversations is unusable; the next start builds it anew"
             case .requestDamaged: "no request to sign in or to pay; remove it"

@@ -25,7 +25,6 @@ package struct StoreVerification: Sendable {
     /// The first problem of the journal.
     private var damage: StoreError?
     private let data: DataDirectory
-    private var assignments = ExpectedAssignments()
     /// The check of the index; nil when only the conversations are checked.
     private var index: IndexVerification?
     private let report: @Sendable (StoreProblem) -> Void
@@ -48,7 +47,6 @@ package struct StoreVerification: Sendable {
         verification.index = IndexVerification(verification.data)
         let (expected, lastRecord) = try verification.checkJournal()
         try verification.checkConversations(expected, lastRecord: lastRecord)
-        try verification.checkAssignments()
         try verification.checkRequests()
         try verification.checkIndex(lastRecord: lastRecord)
         return verification
@@ -92,7 +90,6 @@ package struct StoreVerification: Sendable {
             seen.insert(location.segment)
             last = max(last, number)
             if case .checkpoint(let through) = record { expected.recordCheckpoint(through: through) }
-            assignments.apply(record, number: number, segment: location.segment, fold)
             index?.apply(record, number: number)
             if let line = fold.apply(record, number: number, at: location) {
                 for entry in try line.entries(from: reader) {
@@ -144,15 +141,6 @@ package struct StoreVerification: Sendable {
         // once more.
         if newest.record > lastRecord, try newest.record > lastRecordNow() {
             add(StoreProblem(.unknownRecord, newest.file, record: newest.record))
-        }
-    }
-
-    /// Compares the files of assignments with the journal; changes after the last checkpoint may be missing
-    /// in them.
-    private mutating func checkAssignments() throws(StoreError) {
-        if isJournalDamaged { return }
-        for path in try assignments.problems(in: data.assignments) {
-            add(StoreProblem(.assignmentDiffers, data.assignments + "/" + path))
         }
     }
 

@@ -38,7 +38,7 @@ struct Conversations: AsyncParsableCommand {
         func run() async throws {
             let business = try options.business(business)
             options.writeHeader("LAST", "LINES", "BUSINESS", "CUSTOMER", "STATE")
-            let assigned = try AssignmentFolder(dataDirectory: try options.data).list()
+            let assigned = try options.journal().assignedConversations()
             let assignments = Dictionary(assigned.map { ($0.key, $0.assignment) }) { _, last in last }
             let found = try summaries(assigned).filter { business == nil || $0.business == business }
             for summary in found.sorted(by: { $0.lastAt < $1.lastAt }) {
@@ -59,7 +59,7 @@ struct Conversations: AsyncParsableCommand {
         ///
         /// For a state that only assigned conversations have, only the files of assigned conversations are
         /// read.
-        private func summaries(_ assigned: [AssignmentFolder.Item]) throws -> [ConversationFiles.Summary] {
+        private func summaries(_ assigned: [Store.AssignedConversation]) throws -> [ConversationFiles.Summary] {
             let files = try options.files()
             guard let state, state != .handler else { return try files.list() }
             return try assigned.filter { $0.assignment.state == state }.flatMap { item in
@@ -156,7 +156,7 @@ extension ReadingOptions {
     }
 }
 
-extension AssignmentFolder.Item {
+extension Store.AssignedConversation {
     /// The business and the customer.
     fileprivate var key: [String] { [business.rawValue, customer.rawValue] }
 }

@@ -227,8 +227,8 @@ import Testing
         #expect(second.afterPerson == 2)
         try await store.finish(second, result: .handled)
         #expect(store.assignment(of: business, customer) == .handler)
-        await store.assignmentFiles.rest()
-        #expect(try AssignmentFolder(dataDirectory: directory.path).list().isEmpty)
+        await store.journal.flush()
+        #expect(try store.files.assignedConversations().isEmpty)
         await store.close()
         for snapshot in [true, false] {
             if !snapshot { try Directory.remove(directory.path + "/snapshot") }

@@ -6,18 +6,13 @@ import Testing
 
 @testable import MessageStore
 
-/// The files of assignments, and assignments whose segment is deleted.
-@Suite struct AssignmentFileTests {
+/// The list of assignments without a server, and assignments whose segment is deleted.
+@Suite struct AssignmentListTests {
     private let directory = StoreDirectory()
     private let ana = person("ana", name: "Ana")
 
-    private var file: String {
-        directory.path + "/assignments/"
-            + ConversationPath.state(ConversationKey(business: business, customer: customer))
-    }
-
-    private func items() throws -> [AssignmentFolder.Item] {
-        try AssignmentFolder(dataDirectory: directory.path).list()
+    private func listed() throws -> [Store.AssignedConversation] {
+        try JournalFiles(dataDirectory: directory.path).assignedConversations()
     }
 
     private func problems() throws -> [StoreProblem.Kind] {
@@ -28,59 +23,45 @@ import Testing
         return found.withLock { $0 }
     }
 
-    @Test func `a file says who answers, and is removed when the handler answers again`() async throws {
+    @Test func `the journal lists who answers, until the handler answers again`() async throws {
         let store = try directory.open()
-        #expect(!Directory.exists(directory.path + "/assignments"))
+        #expect(try listed().isEmpty)
         let claimed = try await store.assign(.claim(ana), business, customer)
-        #expect(try items().map(\.assignment) == [claimed])
-        #expect(try items().map(\.customer) == [customer])
+        #expect(try listed().map(\.assignment) == [claimed])
+        #expect(try listed().map(\.customer) == [customer])
         let released = try await store.assign(.releaseToHandler(note: "done"), business, customer)
-        #expect(try items().map(\.assignment) == [released])
+        #expect(try listed().map(\.assignment) == [released])
         _ = await store.append(message("m1"))
         try await store.finish(try await store.lease(), result: .handled)
-        await store.assignmentFiles.rest()
-        #expect(try items().isEmpty)
+        await store.journal.flush()
+        #expect(try listed().isEmpty)
         await store.close()
     }
 
-    @Test func `a start corrects the files of a killed process`() async throws {
+    @Test(arguments: [true, false])
+    func `the list is the same with and without a snapshot, oldest first`(keepsSnapshot: Bool) async throws {
         let store = try directory.open()
         let other = CustomerID("urn:mbid:d")
-        _ = try await store.assign(.claim(ana), business, customer)
-        _ = try await store.assign(.handOff(reason: nil), business, other)
+        let claimed = try await store.assign(.claim(ana), business, customer)
+        let waiting = try await store.assign(.handOff(reason: "agent"), business, other)
         await store.close()
-        try Directory.remove(file)
-        let stray = directory.path + "/assignments/b/00/" + String(repeating: "0", count: 64) + ".json"
-        try Directory.make(Directory.parent(of: stray))
-        try AtomicFile.write(Array("{}\n".utf8), to: stray)
+        if !keepsSnapshot { try Directory.remove(directory.path + "/snapshot") }
+        #expect(try listed().map(\.assignment) == [claimed, waiting])
         let reopened = try directory.open()
-        await reopened.assignmentFiles.rest()
-        #expect(try items().map(\.customer) == [customer, other])
+        let closed = try await reopened.assign(.close, business, customer)
+        #expect(try listed().map(\.assignment) == [waiting, closed])
         await reopened.close()
-        #expect(try problems().isEmpty)
+        #expect(try listed().map(\.customer) == [other, customer])
     }
 
-    @Test func `verify finds a missing, a changed and a superfluous file, and rebuild corrects them`()
-        async throws
-    {
+    @Test func `a start removes the copies that earlier versions kept`() async throws {
+        let copy = directory.path + "/assignments/b/00/" + String(repeating: "0", count: 64) + ".json"
+        try Directory.make(Directory.parent(of: copy))
+        try AtomicFile.write(Array("{}\n".utf8), to: copy)
+        try Directory.make(directory.path + "/assignments/empty")
+        try AtomicFile.write(Array("2\n".utf8), to: directory.path + "/VERSION")
         let store = try directory.open()
-        _ = try await store.assign(.claim(ana), business, customer)
-        await store.checkpointer.run(isDue: true)
-        await store.journal.flush()
-        #expect(try problems().isEmpty)
-        let right = try File(file, for: .reading).readAll()
-        try Directory.remove(file)
-        #expect(try problems() == [.assignmentDiffers])
-        let wrong = String(decoding: right, as: UTF8.self).replacing(
-            "person\",\"since", with: "closed\",\"since")
-        try AtomicFile.write(Array(wrong.utf8), to: file)
-        let stray = directory.path + "/assignments/b/00/" + String(repeating: "0", count: 64) + ".json"
-        try Directory.make(Directory.parent(of: stray))
-        try AtomicFile.write(right, to: stray)
-        #expect(try problems() == [.assignmentDiffers, .assignmentDiffers])
-        #expect(try await store.rebuild().restoredAssignments == 2)
-        #expect(try problems().isEmpty)
-        #expect(try File(file, for: .reading).readAll() == right)
+        #expect(!Directory.exists(directory.path + "/assignments"))
         await store.close()
     }
 
@@ -119,7 +100,6 @@ import Testing
             table.set(Assignment(state: .closed, record: 0), of: key, by: UInt64(number), in: 1)
         }
         #expect(table.entries.count <= AssignmentTable.maximumEnded * 9 / 8)
-        #expect(table.takeDropped().count == total - table.entries.count)
         let latest = ConversationKey(business: business, customer: CustomerID("c\(total)"))
         #expect(table.assignment(of: latest).state == .closed)
     }
