@@ -108,11 +108,10 @@ package final class Store: Sendable {
             feed.add(entries, result)
             journalState.settle(entries, result) { unwrittenLines.checkpoint(through: $0) }
             gate.record(result)
-            let assigned = assignments.settle(entries, result)
-            deduplicator.settle(entries, result)
             // A person answers these conversations now, so waiting deliveries end at once, not at their next
             // attempt.
-            for key in assigned { scheduler.resumeAll(of: key) }
+            for key in assignments.settle(entries, result) { scheduler.resumeAll(of: key) }
+            deduplicator.settle(entries, result)
         }
         self.conversations = conversations
         self.feed = feed

@@ -84,8 +84,8 @@ enum ConversationRoutes {
     /// The answer for a sent message that has no line yet.
     private static func queued(_ outcome: ReplyResult?) -> APIAnswer {
         APIAnswer { writer in
-            writer.field("outcome", outcome?.name ?? ReplyState.Status.queued.rawValue)
-            writer.field("status", outcome?.status)
+            writer.field("outcome", (outcome?.status ?? .queued).rawValue)
+            writer.field("status", outcome?.httpStatus)
             writer.field("reason", outcome?.reason)
             writer.array("files") { _ in }
         }

@@ -14,7 +14,7 @@ extension DeliveryPipeline {
         stages.begin(.finish)
         try await store.finish(delivery, result: result)
         if let signIns, let event = Self.authentication(in: delivery) { await signIns.end(event) }
-        guard delivery.isReplyFailure, result.reasonOfDeadLetter != nil else {
+        guard delivery.isReplyFailure, result.status.isDeadLetter else {
             return stages.end(StageEvent.Result(result))
         }
         stages.end(.ended("dropped"))

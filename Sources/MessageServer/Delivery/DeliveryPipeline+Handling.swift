@@ -284,15 +284,15 @@ extension DeliveryPipeline {
     private func handOff(
         _ delivery: Delivery, reason: String, _ answer: CheckedAnswer, _ stages: inout DeliveryStages
     ) async throws -> Handled {
-        let verdict = DecidedOutcome.Verdict.handedOff(reason: reason)
+        let result = DeliveryResult.handedOff(reason: reason)
         guard let text = handOffs.watch.text(of: delivery.business) else {
-            return try await decide(delivery, verdict, answer, &stages)
+            return try await decide(delivery, result, answer, &stages)
         }
         let isServerText = answer.replies.isEmpty
         let announced = isServerText ? answer.adding(.text(text), to: delivery) : answer
         do {
             return try await decide(
-                delivery, verdict, announced, waitsForPerson: true, by: isServerText ? .server : .handler,
+                delivery, result, announced, waitsForPerson: true, by: isServerText ? .server : .handler,
                 &stages)
         } catch StoreError.assignment(let refusal) {
             logger.warning(
@@ -309,11 +309,11 @@ extension DeliveryPipeline {
     }
 
     private func decide(
-        _ delivery: Delivery, _ verdict: DecidedOutcome.Verdict, _ answer: CheckedAnswer,
+        _ delivery: Delivery, _ result: DeliveryResult, _ answer: CheckedAnswer,
         waitsForPerson: Bool = false, by author: MessageAuthor = .handler, _ stages: inout DeliveryStages
     ) async throws -> Handled {
         let decided = DecidedOutcome(
-            verdict, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson,
+            result, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson,
             author: author)
         defer { withExtendedLifetime(answer.hold) {} }
         // A decision that needs no separate record is written into the record of the delivery's end.
@@ -323,6 +323,6 @@ extension DeliveryPipeline {
         }
         if let state = answer.state { attempts?.decide(delivery.record, state: state) }
         stages.end(.done)
-        return .decided(DeliveryResult(verdict))
+        return .decided(result)
     }
 }

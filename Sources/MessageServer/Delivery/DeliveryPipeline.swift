@@ -77,7 +77,7 @@ struct DeliveryPipeline: Sendable {
             if let decided = delivery.decided {
                 // After the outcome is decided, the handler is not called again.
                 try await store.rememberDecision(of: delivery)
-                return try await finish(delivery, DeliveryResult(decided.verdict), &stages)
+                return try await finish(delivery, decided.result, &stages)
             }
             if try await handOffs.isLeftToPerson(delivery, event) {
                 return try await finishWithPerson(delivery, event, &stages)

@@ -65,28 +65,10 @@ struct DeliveryStages: Sendable {
 
 extension StageEvent.Result {
     init(_ result: DeliveryResult) {
-        switch result {
+        switch result.status {
         case .handled: self = .done
-        case .unhandled: self = .ended("unhandled")
-        case .rejected: self = .ended("rejected")
-        case .handedOff: self = .ended("handedOff")
-        case .repeated: self = .ended("repeated")
-        case .withPerson: self = .ended("withPerson")
-        case .dropped: self = .ended("dropped")
-        case .erased: self = .ended("erased")
-        case .failed(let reason): self = .failed(reason: reason)
-        case .refused(let answer): self = .failed(reason: answer.reason)
-        }
-    }
-}
-
-extension DeliveryResult {
-    init(_ verdict: DecidedOutcome.Verdict) {
-        switch verdict {
-        case .handled: self = .handled
-        case .rejected(let reason): self = .rejected(reason: reason)
-        case .handedOff(let reason): self = .handedOff(reason: reason)
-        case .refused(let answer): self = .refused(answer)
+        case .failed: self = .failed(reason: result.reason ?? "")
+        default: self = .ended(result.status.rawValue)
         }
     }
 }

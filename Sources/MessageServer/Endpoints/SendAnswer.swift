@@ -32,15 +32,15 @@ package struct SendAnswer: Sendable {
         write: { answer, writer in
             writer.object { writer in
                 writer.field("id", answer.id.rawValue)
-                writer.field("outcome", answer.result?.name ?? ReplyState.Status.queued.rawValue)
-                writer.field("status", answer.result?.status)
+                writer.field("outcome", (answer.result?.status ?? .queued).rawValue)
+                writer.field("status", answer.result?.httpStatus)
                 writer.field("reason", answer.result?.reason)
             }
         },
         read: { root in
             guard let id = root["id"]?.string, let outcome = root["outcome"]?.string else { return nil }
             let result = ReplyResult(
-                name: outcome, status: root["status"]?.int, reason: root["reason"]?.string)
+                name: outcome, httpStatus: root["status"]?.int, reason: root["reason"]?.string)
             guard result != nil || outcome == ReplyState.Status.queued.rawValue else { return nil }
             return SendAnswer(id: MessageID(id), result: result)
         })

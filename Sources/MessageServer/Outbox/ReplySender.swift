@@ -212,7 +212,7 @@ final class ReplySender: Sendable {
     /// Without the record, an accepted reply would be sent again. A stop of the server ends the retries;
     /// after the restart the reply is sent again with the same id.
     private func settle(_ entry: OutboxEntry, _ result: ReplyResult, _ stages: DeliveryStages) async {
-        if case .accepted = result, !entry.reply.kind.isTyping {
+        if result.status == .accepted, !entry.reply.kind.isTyping {
             recentAnswers.recordQuestion(in: entry)
             if let action = acceptance.withLock({ $0 }).action {
                 action(ConversationID(business: entry.business, customer: entry.customer))
@@ -227,13 +227,13 @@ final class ReplySender: Sendable {
                 .released(reason: "the reply's end was not recorded; it is sent again after a restart"))
         }
         outcomes.settle(entry.reply.id, result)
-        switch result {
-        case .accepted(let status): stages.end(.done, status: status)
-        case .refused(let status, let reason):
-            stages.end(status.map { .refused(status: $0, reason: reason) } ?? .failed(reason: reason))
-        case .expired(let reason), .dropped(let reason), .failed(let reason):
-            stages.end(.failed(reason: reason))
+        let reason = result.reason ?? ""
+        switch result.status {
+        case .accepted: stages.end(.done, status: result.httpStatus)
         case .erased: stages.end(.ended("erased"))
+        default:
+            stages.end(
+                result.httpStatus.map { .refused(status: $0, reason: reason) } ?? .failed(reason: reason))
         }
     }
 

@@ -153,7 +153,7 @@ struct PaymentParts: Sendable {
         guard entry.reply.kind == .applePay else { return }
         try await requests.update(of: entry.id) { request, now in
             guard var payload = request?.paymentPayload else { return }
-            if case .accepted = result {
+            if result.status == .accepted {
                 (payload.key, payload.session) = (nil, nil)
                 request?.accept(at: now)
                 request?.set(payload)

@@ -152,7 +152,7 @@ struct SignInParts: Sendable {
     func settle(_ entry: OutboxEntry, _ result: ReplyResult) async throws {
         guard entry.reply.kind == .authentication else { return }
         try await requests.update(of: entry.id) { request, now in
-            if case .accepted = result {
+            if result.status == .accepted {
                 request?.accept(at: now)
             } else if let phase = request?.phase, phase == .waiting || phase == .open {
                 // A used request is kept, because it shows that the gateway accepted an earlier attempt.

@@ -297,8 +297,9 @@ extension AssignmentTable {
     func handOff(
         _ outcome: DecidedOutcome, of key: ConversationKey, _ context: Store.AssignmentContext, at: Timestamp
     ) throws(StoreError) -> AssignmentRecord? {
-        guard case .handedOff(let reason) = outcome.verdict else { return nil }
-        let change = AssignmentChange.handOff(reason: reason, isAnnounced: !outcome.replies.isEmpty)
+        guard outcome.result.status == .handedOff else { return nil }
+        let change = AssignmentChange.handOff(
+            reason: outcome.result.reason, isAnnounced: !outcome.replies.isEmpty)
         switch applying(change, to: key, context, at: at) {
         case .to(let next): return AssignmentRecord(conversation: key, assignment: next, endedIn: nil)
         case .unchanged: return nil

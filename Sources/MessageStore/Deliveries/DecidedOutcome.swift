@@ -2,20 +2,8 @@ package import BusinessMessages
 
 /// The final decision of a handler about a delivery.
 package struct DecidedOutcome: Hashable, Sendable {
-    /// The result of the event itself.
-    package enum Verdict: Hashable, Sendable {
-        /// The handler handled the event.
-        case handled
-        /// The handler rejected the event.
-        case rejected(reason: String)
-        /// A person takes over.
-        case handedOff(reason: String)
-        /// The handler's answer broke a rule; the replies are those of the configured fallback.
-        case refused(RefusedAnswer)
-    }
-
-    /// The result of the event itself.
-    package let verdict: Verdict
+    /// The result of the event itself: handled, rejected, handed off, or refused with the replies of the fallback.
+    package let result: DeliveryResult
     /// The replies, in sending order.
     package let replies: [DecidedReply]
     /// The new state of the conversation, a JSON object, or `null` to delete it; nil leaves it unchanged.
@@ -28,10 +16,11 @@ package struct DecidedOutcome: Hashable, Sendable {
 
     /// Creates an outcome.
     package init(
-        _ verdict: Verdict, replies: [DecidedReply] = [], state: [UInt8]? = nil, waitsForPerson: Bool = false,
+        _ result: DeliveryResult, replies: [DecidedReply] = [], state: [UInt8]? = nil,
+        waitsForPerson: Bool = false,
         author: MessageAuthor? = .handler
     ) {
-        self.verdict = verdict
+        self.result = result
         self.replies = replies
         self.state = state
         self.waitsForPerson = waitsForPerson
@@ -61,158 +50,110 @@ package struct DecidedReply: Hashable, Sendable {
 }
 
 /// The end of a reply.
-package enum ReplyResult: Hashable, Sendable {
-    /// The gateway accepted the reply.
-    case accepted(status: Int)
-    /// The gateway refused the reply with this status, or a local check found a broken rule; a retry does not help.
-    case refused(status: Int?, reason: String)
-    /// The reply was not sent in time.
-    case expired(reason: String)
-    /// The reply is no longer wanted, for example because the customer closed the conversation.
-    case dropped(reason: String)
-    /// An earlier version of this program stopped retrying the reply.
-    case failed(reason: String)
-    /// The reply was queued when its customer was erased.
-    case erased
-
-    /// The name of the result in the journal and in conversations.
-    package var name: String {
-        switch self {
-        case .accepted: ReplyState.Status.accepted.rawValue
-        case .refused: ReplyState.Status.refused.rawValue
-        case .expired: ReplyState.Status.expired.rawValue
-        case .dropped: ReplyState.Status.dropped.rawValue
-        case .failed: ReplyState.Status.failed.rawValue
-        case .erased: ReplyState.Status.erased.rawValue
-        }
-    }
-
+package struct ReplyResult: Hashable, Sendable {
+    /// The state of the ended reply; never `queued` or `retried`.
+    package let status: ReplyState.Status
     /// The gateway's HTTP status, if it answered.
-    package var status: Int? {
-        switch self {
-        case .accepted(let status): status
-        case .refused(let status, _): status
-        case .expired, .dropped, .failed, .erased: nil
-        }
+    package let httpStatus: Int?
+    /// The reason why the reply was not accepted; nil when there is none, as of a gateway that refuses without a text.
+    package let reason: String?
+
+    private init(_ status: ReplyState.Status, _ httpStatus: Int? = nil, reason: String? = nil) {
+        self.status = status
+        self.httpStatus = httpStatus
+        self.reason = reason.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The reason why the reply was not accepted; nil for an accepted or erased reply.
-    package var reason: String? {
-        switch self {
-        case .accepted, .erased: nil
-        case .refused(_, let reason), .expired(let reason), .dropped(let reason), .failed(let reason):
-            // A gateway may refuse without a text.
-            reason.isEmpty ? nil : reason
+    /// Parses the name of a result; nil for any other text, including the states of a reply that has not ended.
+    package init?(name: String, httpStatus: Int?, reason: String?) {
+        guard let status = ReplyState.Status(rawValue: name), status != .queued, status != .retried else {
+            return nil
         }
+        let isAccepted = status == .accepted
+        self.init(
+            status, isAccepted ? httpStatus ?? 200 : httpStatus,
+            reason: isAccepted || status == .erased ? nil : reason)
     }
 
-    /// Parses the name of a result; nil for any other text, including the states of a reply that has not
-    /// ended.
-    package init?(name: String, status: Int?, reason: String?) {
-        switch ReplyState.Status(rawValue: name) {
-        case .accepted: self = .accepted(status: status ?? 200)
-        case .refused: self = .refused(status: status, reason: reason ?? "")
-        case .expired: self = .expired(reason: reason ?? "")
-        case .dropped: self = .dropped(reason: reason ?? "")
-        case .failed: self = .failed(reason: reason ?? "")
-        case .erased: self = .erased
-        case .queued, .retried, nil: return nil
-        }
+    /// The gateway accepted the reply.
+    package static func accepted(status: Int) -> ReplyResult { ReplyResult(.accepted, status) }
+    /// The gateway refused the reply with this status, or a local check found a broken rule; a retry does not help.
+    package static func refused(status: Int?, reason: String) -> ReplyResult {
+        ReplyResult(.refused, status, reason: reason)
     }
+    /// The reply was not sent in time.
+    package static func expired(reason: String) -> ReplyResult { ReplyResult(.expired, reason: reason) }
+    /// The reply is no longer wanted, for example because the customer closed the conversation.
+    package static func dropped(reason: String) -> ReplyResult { ReplyResult(.dropped, reason: reason) }
+    /// An earlier version of this program stopped retrying the reply.
+    package static func failed(reason: String) -> ReplyResult { ReplyResult(.failed, reason: reason) }
+    /// The reply was queued when its customer was erased.
+    package static let erased = ReplyResult(.erased)
 
-    /// Whether the outcome is a dead letter, which needs an operator's decision.
-    package var isDeadLetter: Bool {
-        switch self {
-        case .refused, .expired, .failed: true
-        case .accepted, .dropped, .erased: false
-        }
-    }
+    /// Whether the reply is a dead letter, which needs an operator's decision.
+    package var isDeadLetter: Bool { status.isDeadLetter }
 }
 
 /// The end of a delivery.
-package enum DeliveryResult: Hashable, Sendable {
+package struct DeliveryResult: Hashable, Sendable {
+    /// The state of the message from then on.
+    package let status: JournalEvent.Status
+    /// The reason for a dead letter, a hand-off or a drop.
+    package let reason: String?
+    /// The broken rules of a refused answer.
+    let problems: [UInt8]?
+    /// The id of the recent message whose choice this message repeated.
+    let original: MessageID?
+
+    private init(
+        _ status: JournalEvent.Status, reason: String? = nil, problems: [UInt8]? = nil,
+        original: MessageID? = nil
+    ) {
+        self.status = status
+        self.reason = reason
+        self.problems = problems
+        self.original = original
+    }
+
     /// A handler handled the event; its replies may still be queued.
-    case handled
+    package static let handled = DeliveryResult(.handled)
     /// The business has no handler for this kind.
-    case unhandled
+    package static let unhandled = DeliveryResult(.unhandled)
     /// The handler rejected the event.
-    case rejected(reason: String)
+    package static func rejected(reason: String) -> DeliveryResult {
+        DeliveryResult(.rejected, reason: reason)
+    }
     /// A person took over.
-    case handedOff(reason: String)
+    package static func handedOff(reason: String) -> DeliveryResult {
+        DeliveryResult(.handedOff, reason: reason)
+    }
     /// All attempts failed, or the business was removed.
-    case failed(reason: String)
+    package static func failed(reason: String) -> DeliveryResult { DeliveryResult(.failed, reason: reason) }
     /// The handler's answer broke a rule; the replies of the configured fallback, if any, are sent.
-    case refused(RefusedAnswer)
+    package static func refused(_ answer: RefusedAnswer) -> DeliveryResult {
+        DeliveryResult(.failed, reason: answer.reason, problems: answer.problems)
+    }
     /// The customer repeated the choice of a recent message, and no handler was called.
-    case repeated(of: MessageID)
-    /// A person has the conversation, or the conversation waits for one: no handler was called, or its answer
-    /// was dropped.
-    case withPerson
-    /// An operator dropped the event, its customer was erased, or it reports a failed reply that no handler
-    /// handled.
-    case dropped(reason: String)
+    package static func repeated(of original: MessageID) -> DeliveryResult {
+        DeliveryResult(.repeated, original: original)
+    }
+    /// A person has the conversation, or the conversation waits for one: no handler was called, or its answer was dropped.
+    package static let withPerson = DeliveryResult(.withPerson)
+    /// An operator dropped the event, its customer was erased, or it reports a failed reply that no handler handled.
+    package static func dropped(reason: String) -> DeliveryResult { DeliveryResult(.dropped, reason: reason) }
     /// The event was unfinished when its customer was erased.
-    case erased
-
-    /// The name of the result in the journal.
-    var name: String {
-        switch self {
-        case .dropped: "dropped"
-        case .erased: "erased"
-        case .handled: "handled"
-        case .unhandled: "unhandled"
-        case .rejected: "rejected"
-        case .handedOff: "handedOff"
-        case .failed, .refused: "failed"
-        case .repeated: "repeated"
-        case .withPerson: "withPerson"
-        }
-    }
-
-    /// Whether the outcome is a dead letter, which needs an operator's decision.
-    var isDeadLetter: Bool {
-        switch self {
-        case .rejected, .failed, .refused: true
-        case .handled, .unhandled, .handedOff, .repeated, .withPerson, .dropped, .erased: false
-        }
-    }
-
-    /// Whether a handler got the event.
-    var reachedHandler: Bool { JournalEvent.Status(rawValue: name)?.reachedHandler ?? false }
+    static let erased = DeliveryResult(.erased)
 
     /// The result with which the delivery ends instead while a person has the conversation.
     var withPerson: DeliveryResult {
-        switch self {
-        case .repeated, .dropped, .erased: self
-        case .handled, .unhandled, .rejected, .handedOff, .failed, .refused, .withPerson: .withPerson
-        }
+        status == .repeated || status == .dropped || status == .erased ? self : .withPerson
     }
-
-    /// The reason why the event is a dead letter; nil for any other outcome.
-    package var reasonOfDeadLetter: String? { isDeadLetter ? reason ?? "" : nil }
 
     /// Returns the result with which the delivery of `pending` ends.
     ///
     /// An event that reports a failed reply is dropped instead of becoming a dead letter, because the reply
     /// already is one.
     func end(of pending: PendingDelivery) -> DeliveryResult {
-        guard pending.isReplyFailure, let reasonOfDeadLetter else { return self }
-        return .dropped(reason: reasonOfDeadLetter)
+        pending.isReplyFailure && status.isDeadLetter ? .dropped(reason: reason ?? "") : self
     }
-
-    /// The id of the recent message whose choice this message repeated; nil for other results.
-    var original: MessageID? {
-        if case .repeated(let original) = self { original } else { nil }
-    }
-
-    var reason: String? {
-        switch self {
-        case .handled, .unhandled, .repeated, .withPerson, .erased: nil
-        case .rejected(let reason), .handedOff(let reason), .failed(let reason), .dropped(let reason): reason
-        case .refused(let answer): answer.reason
-        }
-    }
-
-    /// The broken rules of a refused answer.
-    var problems: [UInt8]? { if case .refused(let answer) = self { answer.problems } else { nil } }
 }

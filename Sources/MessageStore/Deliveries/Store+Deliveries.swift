@@ -483,7 +483,7 @@ extension Store {
                 of: delivery.record, kind: pending.recording.kind, result,
                 attempts: pending.tries > 0 ? Int(pending.tries) : nil, at: .now()),
             for: .none)
-        if !assignments.isEmpty, result.reachedHandler {
+        if !assignments.isEmpty, result.status.reachedHandler {
             assignments.finish(delivery.record, of: delivery.conversation)
         }
         _ = scheduler.finish(delivery.record, of: delivery.conversation)

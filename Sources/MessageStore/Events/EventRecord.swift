@@ -80,8 +80,8 @@ enum EventRecord: Sendable {
     /// Creates the record of a reply's end.
     init(_ entry: OutboxEntry, _ result: ReplyResult, isReported: Bool, at: Timestamp) {
         let end = EndedReply(
-            id: entry.reply.id, status: ReplyState.Status(rawValue: result.name) ?? .failed,
-            httpStatus: result.status, reason: result.reason, at: at)
+            id: entry.reply.id, status: result.status, httpStatus: result.httpStatus, reason: result.reason,
+            at: at)
         self = .reply(of: entry.id.record, end, reportedIn: isReported ? entry.conversation : nil)
     }
 
@@ -138,8 +138,8 @@ enum EventRecord: Sendable {
             self = .reply(
                 of: reply.of,
                 EndedReply(
-                    id: MessageID(root["id"]?.string ?? ""), status: reply.status,
-                    httpStatus: reply.httpStatus, reason: reply.reason, at: at),
+                    id: MessageID(root["id"]?.string ?? ""), status: reply.result.status,
+                    httpStatus: reply.result.httpStatus, reason: reply.result.reason, at: at),
                 reportedIn: reply.reportedIn)
         case .attempt(let attempt):
             guard attempt.isParked else { return nil }

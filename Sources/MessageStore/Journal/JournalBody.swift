@@ -136,13 +136,6 @@ enum JournalBody {
         of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome,
         handOff: AssignmentRecord? = nil, at: Timestamp
     ) -> AppendedRecord {
-        let (name, reason, problems): (String, String?, [UInt8]?) =
-            switch outcome.verdict {
-            case .handled: ("handled", nil, nil)
-            case .rejected(let reason): ("rejected", reason, nil)
-            case .handedOff(let reason): ("handedOff", reason, nil)
-            case .refused(let answer): ("failed", answer.reason, answer.problems)
-            }
         let meaning = JournalRecord.Outcome(
             of: record, at: at, kind: kind, replies: outcome.replies.count, handOff: handOff)
         return self.record(.outcome(meaning), "outcome") { writer in
@@ -150,9 +143,9 @@ enum JournalBody {
             writer.field("at", at)
             writer.field("attempt", attempt)
             writer.field("kind", kind?.rawValue)
-            writer.field("outcome", name)
-            writer.field("reason", reason)
-            write(problems: problems, to: &writer)
+            writer.field("outcome", outcome.result.status.rawValue)
+            writer.field("reason", outcome.result.reason)
+            write(problems: outcome.result.problems, to: &writer)
             if let state = outcome.state {
                 writer.key("state")
                 writer.raw(oneLine(state))
@@ -191,16 +184,14 @@ enum JournalBody {
         _ entry: OutboxEntry, _ result: ReplyResult, attempts: Int, isReported: Bool, at: Timestamp
     ) -> AppendedRecord {
         let meaning = JournalRecord.Reply(
-            of: entry.id.record, index: entry.id.index,
-            status: ReplyState.Status(rawValue: result.name) ?? .dropped, httpStatus: result.status,
-            reason: result.reason, attempts: attempts, at: at,
+            of: entry.id.record, index: entry.id.index, result: result, attempts: attempts, at: at,
             reportedIn: isReported ? entry.conversation : nil)
         return record(.reply(meaning), "reply") {
             $0.field("of", Int(clamping: entry.id.record))
             $0.field("index", entry.id.index)
             $0.field("id", entry.reply.id.rawValue)
-            $0.field("result", result.name)
-            $0.field("status", result.status)
+            $0.field("result", result.status.rawValue)
+            $0.field("status", result.httpStatus)
             $0.field("reason", result.reason)
             $0.field("attempts", attempts)
             $0.field("at", at)
@@ -213,8 +204,8 @@ enum JournalBody {
                 $0.field("reply", entry.reply.id.rawValue)
                 $0.field("inReplyTo", entry.inReplyTo?.rawValue)
                 $0.field("kind", entry.reply.kind.rawValue)
-                $0.field("status", result.name)
-                $0.field("httpStatus", result.status)
+                $0.field("status", result.status.rawValue)
+                $0.field("httpStatus", result.httpStatus)
                 $0.field("reason", result.reason)
                 $0.field("attempts", attempts)
             }
@@ -279,13 +270,13 @@ enum JournalBody {
         of record: UInt64, kind: Kind?, _ result: DeliveryResult, attempts: Int? = nil, at: Timestamp
     ) -> AppendedRecord {
         let meaning = JournalRecord.Finished(
-            of: record, kind: kind, result: JournalEvent.Status(rawValue: result.name) ?? .handled,
-            reason: result.reason, original: result.original, isRefusal: result.problems != nil,
+            of: record, kind: kind, result: result.status, reason: result.reason, original: result.original,
+            isRefusal: result.problems != nil,
             attempts: attempts ?? 0)
         return self.record(.finished(meaning), "finished") {
             $0.field("of", Int(record))
             $0.field("kind", kind?.rawValue)
-            $0.field("result", result.name)
+            $0.field("result", result.status.rawValue)
             $0.field("reason", result.reason)
             write(problems: result.problems, to: &$0)
             $0.field("original", result.original?.rawValue)

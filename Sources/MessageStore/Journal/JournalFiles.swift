@@ -82,7 +82,8 @@ package struct JournalFiles: Sendable {
         let base = try? SnapshotFile(configuration).restore(reader.segments[...]).get()
         var state = base?.state ?? RecoveredJournal(configuration)
         let covered = base?.lastRecord ?? 0
-        try reader.forEachRecord(from: base?.segments.last?.first ?? 0) { record, number, location throws(StoreError) in
+        try reader.forEachRecord(from: base?.segments.last?.first ?? 0) {
+            record, number, location throws(StoreError) in
             if number > covered { state.apply(record, number: number, at: location) }
         }
         if let damage = reader.damage { throw damage }

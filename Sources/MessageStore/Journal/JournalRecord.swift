@@ -73,9 +73,7 @@ enum JournalRecord: Hashable, Sendable {
     struct Reply: Hashable, Sendable {
         let of: UInt64
         let index: Int
-        let status: ReplyState.Status
-        let httpStatus: Int?
-        let reason: String?
+        let result: ReplyResult
         let attempts: Int
         let at: Timestamp?
         /// The conversation whose handler gets an event for the failed reply; nil when no handler gets one.
@@ -227,9 +225,10 @@ extension JournalRecord.Reply {
         of = record
         self.index = index
         // An unknown result of a newer version counts as an end, so that no reply is sent twice.
-        status = ReplyState.Status(rawValue: result) ?? .dropped
-        httpStatus = root["status"]?.int
-        reason = root["reason"]?.string
+        let reason = root["reason"]?.string
+        self.result =
+            ReplyResult(name: result, httpStatus: root["status"]?.int, reason: reason)
+            ?? .dropped(reason: reason ?? "")
         attempts = root["attempts"]?.int ?? 1
         at = root.timestamp("at")
         reportedIn =

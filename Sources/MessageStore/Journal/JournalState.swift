@@ -220,7 +220,7 @@ struct JournalState: Sendable {
         let done = change(reply.of, record, number: number, at: location) { $0.isQueued(reply.index) }
         if let done {
             ended.append((number, reply.of))
-            let letter = reply.status.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
+            let letter = reply.result.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
             ledger.recordEnd(in: done.segment, deadLetter: letter, of: done.business, by: number)
         }
         guard reply.reportedIn != nil, done != nil || isRestoring || !isKnown else { return }

@@ -66,7 +66,7 @@ extension DecidedOutcome {
     /// Reads the decision from a record of type `outcome`.
     fileprivate init(_ root: JSONValue) {
         let reason = root["reason"]?.string ?? ""
-        verdict =
+        result =
             switch root["outcome"]?.string {
             case "rejected": .rejected(reason: reason)
             case "handedOff": .handedOff(reason: reason)

@@ -51,8 +51,8 @@ package struct JournalReply: Sendable {
         next = reply.next
         retriedAs = reply.retriedAs
         guard let carried = reply.carried else {
-            (decidedAt, attempts, httpStatus) = (reply.decidedAt, reply.attempts, reply.httpStatus)
-            (status, reason) = (reply.status, reply.reason)
+            (decidedAt, attempts, status) = (reply.decidedAt, reply.attempts, reply.status)
+            (httpStatus, reason) = (reply.result?.httpStatus, reply.result?.reason)
             return
         }
         // The copy in a later segment contains the reply's result; an operator's later decision overrides it.

@@ -33,9 +33,10 @@ package struct ReplyState: Sendable {
     /// The time of the decision.
     let decidedAt: Timestamp
     private(set) var status = Status.queued
-    /// The gateway's HTTP status, if it answered.
-    private(set) var httpStatus: Int?
-    private(set) var reason: String?
+    /// How the reply ended; nil while it is queued, and for a copy, whose line has it.
+    ///
+    /// The conversation's line shows this end. An operator's later decision about the dead letter changes only `status`.
+    private(set) var result: ReplyResult?
     /// The number of attempts in the journal.
     private(set) var attempts = 0
     /// The time of the next attempt; nil when none is planned.
@@ -51,22 +52,6 @@ package struct ReplyState: Sendable {
 
     init(decidedAt: Timestamp) { self.decidedAt = decidedAt }
 
-    /// The reply's end; nil while it is queued.
-    ///
-    /// The conversation's line shows this end. An operator's later decision about the dead letter does not
-    /// change the line.
-    var result: ReplyResult? {
-        switch status {
-        case .queued: nil
-        case .accepted: .accepted(status: httpStatus ?? 200)
-        case .refused: .refused(status: httpStatus, reason: reason ?? "")
-        case .expired: .expired(reason: reason ?? "")
-        case .failed: .failed(reason: reason ?? "")
-        case .dropped, .retried: .dropped(reason: reason ?? "")
-        case .erased: .erased
-        }
-    }
-
     mutating func apply(_ attempt: JournalRecord.ReplyAttempt) {
         guard attempt.number > attempts else { return }
         attempts = attempt.number
@@ -75,9 +60,8 @@ package struct ReplyState: Sendable {
 
     mutating func end(_ reply: JournalRecord.Reply, by record: UInt64) {
         guard status == .queued else { return }
-        status = reply.status
-        httpStatus = reply.httpStatus
-        reason = reply.reason.flatMap { $0.isEmpty ? nil : $0 }
+        status = reply.result.status
+        result = reply.result
         attempts = max(attempts, reply.attempts)
         next = nil
         end = (record, reply.at ?? decidedAt)
@@ -87,7 +71,7 @@ package struct ReplyState: Sendable {
     mutating func fail(_ reason: String?) {
         guard status == .queued else { return }
         status = .failed
-        self.reason = reason
+        result = .failed(reason: reason ?? "")
         next = nil
     }
 

@@ -74,7 +74,7 @@ extension Store {
                     line: LineIdentity(record: entry.id.record, reply: entry.reply.id)))
             defer { if outbox.item(entry.id)?.end == nil { unwrittenLines.end(line) } }
             // An answer with a status is one to a request.
-            let tried = max(outbox.tries(entry.id), entry.attempts + (result.status == nil ? 0 : 1))
+            let tried = max(outbox.tries(entry.id), entry.attempts + (result.httpStatus == nil ? 0 : 1))
             let record = try await journal.append(
                 JournalBody.reply(
                     entry, result, attempts: tried, isReported: reports, at: end.at))

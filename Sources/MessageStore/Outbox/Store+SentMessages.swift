@@ -65,7 +65,7 @@ extension Store {
                     SentMessage(
                         customer: reply.customer, requestDigest: digest,
                         result: ReplyResult(
-                            name: reply.status.rawValue, status: reply.httpStatus, reason: reply.reason))
+                            name: reply.status.rawValue, httpStatus: reply.httpStatus, reason: reply.reason))
                 })
         }.get()
     }
@@ -125,7 +125,7 @@ final class AcceptedMessages: Sendable {
 
     /// Adds a message if it was accepted.
     func insert(_ message: SentMessage, record: UInt64) {
-        guard case .accepted? = message.result else { return }
+        guard message.result?.status == .accepted else { return }
         messages.withLock { messages in
             if messages.count >= Self.maximumCount { messages = [:] }
             messages[record] = message

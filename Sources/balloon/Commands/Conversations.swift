@@ -59,7 +59,8 @@ struct Conversations: AsyncParsableCommand {
         ///
         /// For a state that only assigned conversations have, only the files of assigned conversations are
         /// read.
-        private func summaries(_ assigned: [Store.AssignedConversation]) throws -> [ConversationFiles.Summary] {
+        private func summaries(_ assigned: [Store.AssignedConversation]) throws -> [ConversationFiles.Summary]
+        {
             let files = try options.files()
             guard let state, state != .handler else { return try files.list() }
             return try assigned.filter { $0.assignment.state == state }.flatMap { item in

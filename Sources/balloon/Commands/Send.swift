@@ -107,11 +107,8 @@ struct Send: AsyncParsableCommand {
         } else {
             StandardStream.output.write(terminalText("\(answer.text)  \(answer.id)") + "\n")
         }
-        switch answer.result {
-        case .accepted: return
-        case .refused, .expired, .dropped, .failed, .erased: throw ExitCode(CommandStatus.failed.rawValue)
-        case nil: throw ExitCode(CommandStatus.pending.rawValue)
-        }
+        guard let result = answer.result else { throw ExitCode(CommandStatus.pending.rawValue) }
+        if result.status != .accepted { throw ExitCode(CommandStatus.failed.rawValue) }
     }
 }
 
@@ -127,8 +124,8 @@ extension SendAnswer {
     /// The outcome as text: `accepted`, `refused (400): …`, `expired: …`, `dropped: …`, `failed: …` or `queued`.
     fileprivate var text: String {
         guard let result else { return "queued" }
-        let status = result.name == "refused" ? result.status.map { " (\($0))" } ?? "" : ""
-        return result.name + status + (result.reason.map { ": \($0)" } ?? "")
+        let status = result.status == .refused ? result.httpStatus.map { " (\($0))" } ?? "" : ""
+        return result.status.rawValue + status + (result.reason.map { ": \($0)" } ?? "")
     }
 }
 

@@ -152,7 +152,7 @@ import Testing
         server.gateway.misbehave(at: .message, .answer(.badRequest))
         let text = #"{"type":"text","body":"x"}"#
         let refused = try await post(Self.request(text, to: customer.id), server)
-        #expect(ControlOperations.send.answer(refused.body)?.result?.status == 400)
+        #expect(ControlOperations.send.answer(refused.body)?.result?.httpStatus == 400)
         server.gateway.misbehave(at: .message, .answer(.serviceUnavailable), times: 4)
         let waiting = try await post(Self.request(text, to: customer.id, wait: .zero), server)
         let answer = try #require(ControlOperations.send.answer(waiting.body))
@@ -176,12 +176,12 @@ import Testing
         #expect(try await customer.post(customer.message(.close)).status == 200)
         let answer = try await post(
             Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
-        #expect(ControlOperations.send.answer(answer.body)?.result?.name == "dropped")
+        #expect(ControlOperations.send.answer(answer.body)?.result?.status == .dropped)
         // The same holds when the close is further back than the lines that a handler gets.
         for _ in 0..<51 {
             let again = try await post(
                 Self.request(#"{"type":"text","body":"x"}"#, to: customer.id), server)
-            #expect(ControlOperations.send.answer(again.body)?.result?.name == "dropped")
+            #expect(ControlOperations.send.answer(again.body)?.result?.status == .dropped)
         }
         #expect(server.gateway.messages(for: customer.id).count == 1)
         await server.stop()

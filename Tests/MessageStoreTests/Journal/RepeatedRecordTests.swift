@@ -21,7 +21,7 @@ struct RepeatedRecordTests {
         .replyAttempt(.init(of: 2, index: 0, number: 1, next: later)),
         .reply(
             .init(
-                of: 2, index: 0, status: .refused, httpStatus: 400, reason: "no", attempts: 2, at: later,
+                of: 2, index: 0, result: .refused(status: 400, reason: "no"), attempts: 2, at: later,
                 reportedIn: nil)),
         .dropped(of: 2, reply: 0),
     ]

@@ -132,7 +132,7 @@ struct OutboundTests {
         let dead = try files.replies([again.id])
         #expect(dead.map(\.isDeadLetter) == [true])
         // Without an answer of the gateway, the last lease tried nothing.
-        #expect(dead.map(\.attempts) == [result.status == nil ? 1 : 2])
+        #expect(dead.map(\.attempts) == [result.httpStatus == nil ? 1 : 2])
         let event = try #require(try files.events([delivery.record]).first)
         #expect(event.status == .handled)
         #expect(event.replies == [dead[0].status, .queued])
@@ -161,7 +161,7 @@ struct OutboundTests {
         try await store.settle(last, .accepted(status: 200))
         await store.close()
         let lines = try ConversationFiles(dataDirectory: directory.path).lines(of: business, customer)
-        #expect(lines.map(\.outcome) == [nil, result.name, "accepted", "accepted"])
+        #expect(lines.map(\.outcome) == [nil, result.status.rawValue, "accepted", "accepted"])
         let verification = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
         #expect(verification.problems == 0)
     }
