@@ -129,9 +129,9 @@ struct DeliveryPipeline: Sendable {
     ) async throws {
         if delivery.files == nil, !delivery.isReplay, !delivery.isReplyFailure {
             if let signIn = try await signIns?.recorded(event) {
-                try await store.recordSignIn(delivery, signIn)
+                try await store.recordResults(delivery, signIn: signIn)
             } else if let payment = try await payments?.recorded(event) {
-                try await store.recordPayment(delivery, payment)
+                try await store.recordResults(delivery, payment: payment)
             }
         }
         try await finish(delivery, .withPerson, &stages)
@@ -177,7 +177,7 @@ struct DeliveryPipeline: Sendable {
         let known = delivery.isReplay ? try knownFiles(of: delivery) : nil
         let hold = attachments.files.hold(for: delivery.business)
         let files = if let known { known } else { try await attachments.fetch(wanted, into: hold) }
-        try await store.recordFiles(delivery, files)
+        try await store.recordResults(delivery, files: files)
         withExtendedLifetime(hold) {}
         let failure = files.lazy.compactMap { if case .failed(let reason) = $0 { reason } else { nil } }.first
         stages.end(failure.map { .failed(reason: $0) } ?? .done)

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 
@@ -202,26 +203,14 @@ struct AssignmentRecord: Hashable, Sendable {
 }
 
 extension AssignmentTable {
-    /// Adds the table to a snapshot.
+    /// Adds the table to a snapshot: each entry as the record that would copy it to a later segment.
     func encode(to bytes: inout SnapshotEncoder) {
         let sorted = entries.sorted { $0.value.assignment.record < $1.value.assignment.record }
         bytes.append(sorted) { bytes, element in
             let (key, entry) = element
-            let assignment = entry.assignment
-            bytes.append(key.business.rawValue)
-            bytes.append(key.customer.rawValue)
-            bytes.append(assignment.state.rawValue)
-            bytes.append(assignment.record)
-            bytes.append(assignment.since)
-            bytes.append(assignment.person?.id)
-            bytes.append(assignment.person?.name)
-            bytes.append(assignment.reason)
-            bytes.append(assignment.note)
-            bytes.append(assignment.began?.record ?? 0)
-            bytes.append(UInt64(clamping: assignment.began?.sequence ?? 0))
-            bytes.append(assignment.lastSeen)
-            bytes.append(assignment.isAnnounced ? 1 : 0)
-            bytes.append(entry.endedIn)
+            let copy = JournalBody.assignment(
+                entry.assignment, of: key, by: "copy", endedIn: entry.endedIn, at: Timestamp(milliseconds: 0))
+            bytes.append(String(decoding: copy.body, as: UTF8.self))
             bytes.append(entry.segment)
         }
     }
@@ -229,29 +218,12 @@ extension AssignmentTable {
     /// Loads the table from a snapshot; nil when the snapshot is damaged.
     init?(_ bytes: inout SnapshotDecoder) {
         let list = bytes.list { bytes -> (ConversationKey, Entry)? in
-            guard case .some(.some(let business)) = bytes.nextText(),
-                case .some(.some(let customer)) = bytes.nextText(),
-                case .some(.some(let name)) = bytes.nextText(),
-                let state = Assignment.State(rawValue: name), let record = bytes.next(),
-                let since = bytes.nextTimestamp(), let person = bytes.nextText(),
-                let personName = bytes.nextText(), let reason = bytes.nextText(),
-                let note = bytes.nextText(), let began = bytes.next(), let sequence = bytes.next(),
-                let lastSeen = bytes.nextTimestamp(), let isAnnounced = bytes.next(),
-                let endedIn = bytes.next(), let segment = bytes.next()
+            guard case .some(.some(let copy)) = bytes.nextText(), let segment = bytes.next(),
+                let root = (try? JSONDocument(Array(copy.utf8), limits: .journal))?.root,
+                case .assignment(let record) = JournalRecord.read(root), let endedIn = record.endedIn
             else { return nil }
-            var assignment = Assignment(state: state, record: record)
-            assignment.since = since
-            assignment.person = person.flatMap { Person(id: $0, name: personName) }
-            assignment.reason = reason
-            assignment.note = note
-            if sequence > 0 {
-                assignment.began = Assignment.Beginning(record: began, sequence: Int(clamping: sequence))
-            }
-            assignment.lastSeen = lastSeen
-            assignment.isAnnounced = isAnnounced == 1
             return (
-                ConversationKey(business: BusinessID(business), customer: CustomerID(customer)),
-                Entry(assignment: assignment, endedIn: endedIn, segment: segment)
+                record.conversation, Entry(assignment: record.assignment, endedIn: endedIn, segment: segment)
             )
         }
         guard let list else { return nil }

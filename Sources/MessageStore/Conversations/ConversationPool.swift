@@ -101,6 +101,13 @@ struct ConversationPool: Sendable {
         if let index = open.index(forKey: name) { open.values[index].keep(isClosed: isClosed) }
     }
 
+    /// Returns the next files of the round to sync; a call says that the previous ones are on disk.
+    mutating func nextSyncs(maximum: Int) -> [ConversationSync] {
+        unsynced.takeFiles(maximum: maximum).map {
+            ConversationSync(name: $0, path: directory + "/" + $0.path, file: open[$0]?.end.file)
+        }
+    }
+
     /// Sets the records whose lines an earlier process may have written without a sync.
     mutating func begin(behind unsettled: UnsettledRecords) { self.unsettled = unsettled }
 

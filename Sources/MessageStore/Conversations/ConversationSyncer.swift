@@ -58,14 +58,14 @@ final class ConversationSyncer: Sendable {
     func finish() async throws -> Round {
         let count = partitions.all.reduce(0) { $0 + $1.withUnsynced { $0.unsynced.count } }
         guard count > Self.maximumSingleSyncs else { return try await makeRound(isPaced: false) }
-        for partition in partitions.all { partition.withUnsynced { $0.beginRound() } }
+        for partition in partitions.all { partition.withUnsynced { $0.unsynced.beginRound() } }
         return try await cancellingRound {
             try await queue.run { () throws(StoreError) in
                 try StoreError.naming(self.directory) { () throws(SystemError) in
                     try self.disk.synchronizeFileSystem(of: self.directory)
                 }
             }
-            for partition in partitions.all { partition.withUnsynced { $0.endRound() } }
+            for partition in partitions.all { partition.withUnsynced { $0.unsynced.endRound() } }
             return .done
         }
     }
@@ -73,7 +73,7 @@ final class ConversationSyncer: Sendable {
     private func makeRound(isPaced: Bool) async throws -> Round {
         guard partitions.hasUnsynced else { return .empty }
         var pace = SyncPace(maximumPerSecond: maximumPerSecond, lastRecord: lastRecord(), at: .now)
-        for partition in partitions.all { partition.withUnsynced { $0.beginRound() } }
+        for partition in partitions.all { partition.withUnsynced { $0.unsynced.beginRound() } }
         return try await cancellingRound {
             for partition in partitions.all {
                 while true {
@@ -89,9 +89,9 @@ final class ConversationSyncer: Sendable {
             // Sync the folders of all partitions after the files: quarantining a file creates names in
             // further folders.
             for partition in partitions.all {
-                let folders = partition.withUnsynced { $0.takeFolders() }
+                let folders = partition.withUnsynced { $0.unsynced.takeFolders() }
                 try await queue.run { () throws(StoreError) in try self.synchronize(folders) }
-                partition.withUnsynced { $0.endRound() }
+                partition.withUnsynced { $0.unsynced.endRound() }
             }
             return .done
         }
@@ -99,14 +99,14 @@ final class ConversationSyncer: Sendable {
 
     /// Runs `body`; after an error or a stop, files that are not synced move to the next round.
     private func cancellingRound(_ body: () async throws -> Round) async throws -> Round {
-        let round: Round
-        do { round = try await body() } catch {
-            for partition in partitions.all { partition.withUnsynced { $0.cancelRound() } }
-            throw error
+        var isComplete = false
+        defer {
+            if !isComplete {
+                for partition in partitions.all { partition.withUnsynced { $0.unsynced.cancelRound() } }
+            }
         }
-        if case .stopped = round {
-            for partition in partitions.all { partition.withUnsynced { $0.cancelRound() } }
-        }
+        let round = try await body()
+        isComplete = if case .stopped = round { false } else { true }
         return round
     }
 
@@ -122,7 +122,10 @@ final class ConversationSyncer: Sendable {
             let file = if let open = sync.file { open } else { try disk.openExisting(sync.path) }
             try disk.synchronize(file)
         } catch {
-            if error.isMissing, !partition.withUnsynced({ $0.awaitsSync(sync.path) }) { return }
+            // A file that was quarantined or replaced meanwhile no longer waits for a sync.
+            if error.isMissing, !partition.withUnsynced({ $0.unsynced.inFlight.contains(sync.name) }) {
+                return
+            }
             throw .unavailable(path: sync.path, error)
         }
     }
@@ -136,6 +139,7 @@ final class ConversationSyncer: Sendable {
 
 /// A conversation's file to be synced.
 struct ConversationSync: Sendable {
+    let name: ConversationName
     let path: String
     /// The file if the store has it open, otherwise nil.
     let file: File?

@@ -247,19 +247,36 @@ struct ConversationQueues: Sendable {
     mutating func markUnreadable(_ key: ConversationKey) { withConversation(key) { $0.head = .unreadable } }
 
     /// Removes a leased delivery; nil when it is not leased.
-    mutating func finish(_ record: UInt64, of key: ConversationKey) -> (finished: PendingDelivery, Progress)?
+    mutating func finish(_ record: UInt64, of key: ConversationKey) -> (removed: PendingDelivery, Progress)? {
+        leased(record, of: key).map { finished in
+            (
+                finished,
+                remove(from: key) {
+                    $0.popFirst()
+                    $0.head = .idle
+                }
+            )
+        }
+    }
+
+    /// Removes a message in any state except leased; nil when it is leased or absent.
+    mutating func remove(_ record: UInt64, of key: ConversationKey) -> (removed: PendingDelivery, Progress)? {
+        guard leased(record, of: key) == nil, let removed = conversations[key]?.delivery(record) else {
+            return nil
+        }
+        return (removed, remove(from: key) { $0.remove(record) })
+    }
+
+    private mutating func remove(from key: ConversationKey, _ change: (inout Conversation) -> Void)
+        -> Progress
     {
-        guard let finished = leased(record, of: key) else { return nil }
         let isEmpty = withConversation(key) { conversation in
-            conversation.popFirst()
-            conversation.head = .idle
+            change(&conversation)
             return conversation.isEmpty
         }
-        if isEmpty ?? true {
-            conversations[key] = nil
-            return (finished, [])
-        }
-        return (finished, advance(key))
+        guard isEmpty ?? true else { return advance(key) }
+        conversations[key] = nil
+        return []
     }
 
     /// Finds a message, and whether it is leased; searches all conversations.
@@ -278,22 +295,6 @@ struct ConversationQueues: Sendable {
             let known = found[key.business]
             if known == nil || oldest.record < known?.record ?? 0 { found[key.business] = oldest }
         }
-    }
-
-    /// Removes a message in any state except leased; nil when it is leased or absent.
-    mutating func remove(_ record: UInt64, of key: ConversationKey) -> (removed: PendingDelivery, Progress)? {
-        guard leased(record, of: key) == nil, let removed = conversations[key]?.delivery(record) else {
-            return nil
-        }
-        let isEmpty = withConversation(key) { conversation in
-            conversation.remove(record)
-            return conversation.isEmpty
-        }
-        if isEmpty ?? true {
-            conversations[key] = nil
-            return (removed, [])
-        }
-        return (removed, advance(key))
     }
 
     /// Makes the first delivery and the first unrecorded message of a conversation ready, when possible.

@@ -104,20 +104,9 @@ extension DeliveryScheduler {
     func finish(
         _ record: UInt64, of key: ConversationKey, where mayEnd: (PendingDelivery) -> Bool = { _ in true }
     ) -> PendingDelivery? {
-        let now = SystemClock.nanoseconds()
-        let finished = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
-            guard let leased = queues.leased(record, of: key), mayEnd(leased),
-                let (finished, progress) = queues.finish(record, of: key)
-            else { return (nil, []) }
-            return (finished, progress)
+        end(record, of: key, finishedAt: SystemClock.nanoseconds()) { queues in
+            queues.leased(record, of: key).flatMap { mayEnd($0) ? queues.finish(record, of: key) : nil }
         }
-        guard let finished else { return nil }
-        if finished.isSuspect { handOver(ready.withLock { $0.clear(record) }) }
-        pending.subtract(1, ordering: .relaxed)
-        quotas.finish(key.business)
-        if finished.isParked { parked.subtract(1, ordering: .relaxed) }
-        ready.withLock { $0.recordFinish(of: key.business, wasParked: finished.isParked, at: now) }
-        return finished
     }
 
     func handOver(_ handovers: [ReadyConversations.Handover]) {

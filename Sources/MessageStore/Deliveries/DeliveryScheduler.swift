@@ -144,21 +144,25 @@ final class DeliveryScheduler: Sendable {
     func remove(
         _ record: UInt64, of key: ConversationKey, evenLeased: (PendingDelivery) -> Bool
     ) -> Bool {
-        if finish(record, of: key, where: evenLeased) != nil { return true }
+        finish(record, of: key, where: evenLeased) != nil
+            || end(record, of: key) { $0.remove(record, of: key) } != nil
+    }
+
+    /// Removes a delivery by `removal`, and subtracts it from all counts.
+    func end(
+        _ record: UInt64, of key: ConversationKey, finishedAt now: UInt64? = nil,
+        _ removal: (inout ConversationQueues) -> (removed: PendingDelivery, ConversationQueues.Progress)?
+    ) -> PendingDelivery? {
         let removed = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
-            guard let (removed, progress) = queues.remove(record, of: key) else { return (nil, []) }
-            return (removed, progress)
+            removal(&queues).map { ($0.removed, $0.1) } ?? (nil, [])
         }
-        guard let removed else { return false }
+        guard let removed else { return nil }
         if removed.isSuspect { handOver(ready.withLock { $0.clear(record) }) }
         pending.subtract(1, ordering: .relaxed)
         quotas.finish(key.business)
-        if removed.isParked {
-            parked.subtract(1, ordering: .relaxed)
-        } else {
-            ready.withLock { $0.changeBacklog(of: key.business, by: -1) }
-        }
-        return true
+        if removed.isParked { parked.subtract(1, ordering: .relaxed) }
+        ready.withLock { $0.recordEnd(of: key.business, wasParked: removed.isParked, finishedAt: now) }
+        return removed
     }
 
     /// Stops leasing; resumes all waiters with nil.

@@ -81,10 +81,10 @@ struct ReadyConversations: Sendable {
         businesses[business, default: Business()].backlog += count
     }
 
-    /// Records the time of a finished delivery, and subtracts it from the business's backlog unless it was
-    /// parked.
-    mutating func recordFinish(of business: BusinessID, wasParked: Bool, at now: UInt64) {
-        businesses[business]?.finishedAt = now
+    /// Subtracts a delivery from the business's backlog unless it was parked; `now` is the time at which a handler
+    /// finished it.
+    mutating func recordEnd(of business: BusinessID, wasParked: Bool, finishedAt now: UInt64?) {
+        if let now { businesses[business]?.finishedAt = now }
         if !wasParked { businesses[business]?.backlog -= 1 }
     }
 

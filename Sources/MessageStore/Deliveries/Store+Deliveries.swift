@@ -266,28 +266,13 @@ extension Store {
     /// The number of a business's messages whose delivery has not ended.
     package func pendingCount(of business: BusinessID) -> Int { scheduler.quotas.count(of: business) }
 
-    /// Journals the results of a message's attachments, then appends a files line to the conversation.
-    ///
-    /// Returns when the journal record is on disk and the line is written.
-    package func recordFiles(_ delivery: Delivery, _ files: [RecordedFile]) async throws {
-        try await recordResults(delivery, files)
-    }
-
-    /// Journals the result of a message's sign-in, then appends a line for it to the conversation.
+    /// Journals the results of a message's attachments, of its sign-in or of its payment, then appends a line for
+    /// them to the conversation.
     ///
     /// Returns when the journal record is on disk and the line is written. A message has only one record of
-    /// results, so a message with a sign-in must have no attachments.
-    package func recordSignIn(_ delivery: Delivery, _ signIn: RecordedSignIn) async throws {
-        try await recordResults(delivery, [], signIn)
-    }
-
-    /// Journals the result of a message's payment, in the same way as ``recordSignIn(_:_:)``.
-    package func recordPayment(_ delivery: Delivery, _ payment: RecordedPayment) async throws {
-        try await recordResults(delivery, [], payment: payment)
-    }
-
-    private func recordResults(
-        _ delivery: Delivery, _ files: [RecordedFile], _ signIn: RecordedSignIn? = nil,
+    /// results, so a message with a sign-in or a payment must have no attachments.
+    package func recordResults(
+        _ delivery: Delivery, files: [RecordedFile] = [], signIn: RecordedSignIn? = nil,
         payment: RecordedPayment? = nil
     ) async throws {
         let pending = try leased(delivery)

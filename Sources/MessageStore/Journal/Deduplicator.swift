@@ -160,10 +160,9 @@ final class Deduplicator: Sendable {
                     paced.append(completion)
                     pause = max(pause, own)
                 }
-            case .task(let continuation): continuation.resume(returning: records[position])
-            case .tasks(let continuation, let count):
-                continuation.resume(returning: Array(records[position..<position + count]))
             case .completion(let completion): completion(.success(records[position]))
+            case .several(let count, let completion):
+                completion(.success(Array(records[position..<position + count])))
             case .same, .none: break
             }
         }
@@ -186,9 +185,8 @@ final class Deduplicator: Sendable {
         for entry in entries {
             switch entry.waiter {
             case .sender(_, let completion): completion(.failed(error))
-            case .task(let continuation): continuation.resume(throwing: error)
-            case .tasks(let continuation, _): continuation.resume(throwing: error)
             case .completion(let completion): completion(.failure(error))
+            case .several(_, let completion): completion(.failure(error))
             case .same, .none: break
             }
         }

@@ -143,7 +143,7 @@ final class Journal: Sendable {
     /// Appends a record and waits until it is on disk.
     func append(_ record: AppendedRecord) async throws -> JournalledRecord {
         try await withCheckedThrowingContinuation { continuation in
-            do { try append(record, for: .task(continuation)) } catch {
+            do { try append(record, for: .completion { continuation.resume(with: $0) }) } catch {
                 continuation.resume(throwing: error)
             }
         }
@@ -156,7 +156,7 @@ final class Journal: Sendable {
         guard let first = records.first else { return [] }
         return try await withCheckedThrowingContinuation { continuation in
             let entry = JournalEntry(
-                record: first, waiter: .tasks(continuation, count: records.count))
+                record: first, waiter: .several(count: records.count) { continuation.resume(with: $0) })
             let others = records.dropFirst().map { JournalEntry(record: $0, waiter: .same) }
             do { try append(entry, with: others) } catch { continuation.resume(throwing: error) }
         }

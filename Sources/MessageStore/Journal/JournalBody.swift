@@ -42,12 +42,7 @@ enum JournalBody {
     ) -> AppendedRecord {
         let body = JSONWriter.object(reservingCapacity: message.message.count + 512) { writer in
             writer.field("type", "message")
-            writer.key("at")
-            writer.raw {
-                $0.append(UInt8(ascii: "\""))
-                message.receivedAt.append(to: &$0)
-                $0.append(UInt8(ascii: "\""))
-            }
+            writer.field("at", message.receivedAt)
             writer.field("business", message.business.rawValue)
             writer.field("customer", message.customer.rawValue)
             writer.field("id", message.id.rawValue)
@@ -83,18 +78,12 @@ enum JournalBody {
     ///
     /// `{"type":"resolved","of":12,"at":"…","message":{…}}`, or `"failure":"…"` instead of the message.
     static func resolved(of record: UInt64, _ resolution: Resolution, at: Timestamp) -> AppendedRecord {
-        switch resolution {
-        case .resolved(let message):
-            return self.record(.resolved(of: record), "resolved") {
-                $0.field("of", Int(record))
-                $0.field("at", at)
-                write(message: message, to: &$0)
-            }
-        case .failed(let reason):
-            return self.record(.resolved(of: record), "resolved") {
-                $0.field("of", Int(record))
-                $0.field("at", at)
-                $0.field("failure", reason)
+        self.record(.resolved(of: record), "resolved") {
+            $0.field("of", Int(record))
+            $0.field("at", at)
+            switch resolution {
+            case .resolved(let message): write(message: message, to: &$0)
+            case .failed(let reason): $0.field("failure", reason)
             }
         }
     }

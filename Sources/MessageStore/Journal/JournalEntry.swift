@@ -23,13 +23,11 @@ struct JournalEntry: Sendable {
     enum Waiter: Sendable {
         /// The sender of a message, which waits for the answer to its request.
         case sender(AcceptedMessage, AppendCompletion)
-        /// A task that waits for one record.
-        case task(CheckedContinuation<JournalledRecord, any Error>)
-        /// A task that waits for several records of one batch; this entry is the first of them.
-        case tasks(CheckedContinuation<[JournalledRecord], any Error>, count: Int)
-        /// A callback that must be short; it runs on the journal's queue.
+        /// A callback for this record; it must be short, and runs on the journal's queue.
         case completion(@Sendable (Result<JournalledRecord, StoreError>) -> Void)
-        /// The task that waits for the previous entry.
+        /// A callback for several records of one batch, of which this entry is the first.
+        case several(count: Int, @Sendable (Result<[JournalledRecord], StoreError>) -> Void)
+        /// The callback of an earlier entry.
         case same
         /// No receiver.
         case none
@@ -38,7 +36,7 @@ struct JournalEntry: Sendable {
     var isLazy: Bool {
         switch waiter {
         case .none: true
-        case .sender, .task, .tasks, .completion, .same: false
+        case .sender, .completion, .several, .same: false
         }
     }
 }

@@ -21,12 +21,11 @@ final class Checkpointer: Sendable {
         var recovery: (at: ContinuousClock.Instant, backoff: Backoff)
         /// The time of the last log line about a line that could not be written.
         var alarm: ContinuousClock.Instant?
-        /// The checkpoint that started last.
-        var latest: Task<Void, Never>?
     }
 
     private static let alarmInterval = Duration.seconds(60)
     private let state: Mutex<State>
+    private let rounds = TaskChain()
     private let timers = DispatchQueue(label: "balloon.checkpoints")
     /// Whether a round is scheduled.
     private let isArmed = Atomic(false)
@@ -151,16 +150,8 @@ final class Checkpointer: Sendable {
     func run(isDue: Bool = false) async { await run(isDue: isDue, isLast: false) }
 
     private func run(isDue: Bool, isLast: Bool) async {
-        let checkpoint = state.withLock { state in
-            let earlier = state.latest
-            let checkpoint = Task {
-                await earlier?.value
-                await self.makeCheckpoint(isDue: isDue, isLast: isLast)
-            }
-            state.latest = checkpoint
-            return checkpoint
-        }
-        await checkpoint.value
+        // The chain is never closed, so it throws nothing.
+        try? await rounds.run { await self.makeCheckpoint(isDue: isDue, isLast: isLast) }
     }
 
     /// Ends a running round early, and makes the last checkpoint.

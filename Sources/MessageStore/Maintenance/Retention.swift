@@ -11,13 +11,7 @@ import Synchronization
 /// copies the journal. Dead letters and assignments have no time limit, so they are copied to the current
 /// segment first.
 final class Retention: Sendable {
-    private struct State {
-        var isClosed = false
-        /// The round or exclusive operation that started last.
-        var latest: Task<Void, Never>?
-    }
-
-    private let state = Mutex(State())
+    private let rounds = TaskChain()
     private let timers = DispatchQueue(label: "balloon.retention")
     private let window: Mutex<Duration>
     private let interval: Duration
@@ -72,46 +66,19 @@ final class Retention: Sendable {
 
     /// Runs a round, after a running round has ended.
     func run() async {
-        let round = state.withLock { state -> Task<Void, Never>? in
-            if state.isClosed { return nil }
-            let earlier = state.latest
-            let round = Task {
-                await earlier?.value
-                await self.makeRound()
-            }
-            state.latest = round
-            return round
-        }
-        await round?.value
+        // After the close, no round is needed.
+        try? await rounds.run { await self.makeRound() }
     }
 
     /// Runs `body` between two rounds, so that no segment is deleted meanwhile.
     func excluding<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
-        let task = state.withLock { state -> Task<Result, any Error>? in
-            if state.isClosed { return nil }
-            let earlier = state.latest
-            let task = Task {
-                await earlier?.value
-                return try await body()
-            }
-            // The caller handles the error.
-            state.latest = Task { _ = try? await task.value }
-            return task
-        }
-        guard let task else { throw StoreError.closed }
-        return try await task.value
+        try await rounds.run(body)
     }
 
     /// Prevents further rounds; returns when the running round has ended.
-    func close() async {
-        let latest = state.withLock { state in
-            state.isClosed = true
-            return state.latest
-        }
-        await latest?.value
-    }
+    func close() async { await rounds.close() }
 
     private func makeRound() async {
         await journal.rotate()

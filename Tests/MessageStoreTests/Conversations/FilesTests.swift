@@ -15,7 +15,7 @@ struct FilesTests {
         _ = await store.append(message("m"))
         let first = try await store.lease()
         #expect(first.files == nil)
-        try await store.recordFiles(first, files)
+        try await store.recordResults(first, files: files)
         let lines = try store.recentLines(of: business, customer, maximum: 2)
         #expect(lines.map(\.files) == [files])
         #expect(lines.first?.message["body"]?.string == "hello")
@@ -38,7 +38,7 @@ struct FilesTests {
         let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
         _ = await store.append(message("m"))
         let delivery = try await store.lease()
-        try await store.recordFiles(delivery, files)
+        try await store.recordResults(delivery, files: files)
         try await store.finish(delivery, result: .handled)
         await store.journal.flush()
         // The copy has the journal, but no conversation file.
@@ -56,7 +56,7 @@ struct FilesTests {
         let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
         _ = await store.append(message("m"))
         let delivery = try await store.lease()
-        try await store.recordSignIn(delivery, signIn)
+        try await store.recordResults(delivery, signIn: signIn)
         let written = try store.recentLines(of: business, customer, maximum: 9)
         #expect(written.map(\.signIn) == [signIn] && written.map(\.files) == [[]])
         #expect(written.first?.message["body"]?.string == "hello")

@@ -91,7 +91,7 @@ struct DiskCircuitBreakerTests {
         while store.scheduler.recorded.count < 3 { await Task.yield() }
         disk.code.withLock { $0 = EROFS }
         await #expect(throws: StoreError.self) {
-            try await store.recordFiles(first, [.failed(reason: "gone")])
+            try await store.recordResults(first, files: [.failed(reason: "gone")])
         }
         #expect(store.release(first) != nil)
         #expect(store.scheduler.holds == .conversations)
@@ -110,9 +110,11 @@ struct DiskCircuitBreakerTests {
             if number == 3 { disk.code.withLock { $0 = nil } }
             let files: [RecordedFile] = [.failed(reason: "gone")]
             if number == 2 {
-                await #expect(throws: StoreError.self) { try await store.recordFiles(delivery, files) }
+                await #expect(throws: StoreError.self) {
+                    try await store.recordResults(delivery, files: files)
+                }
             } else {
-                try await store.recordFiles(delivery, files)
+                try await store.recordResults(delivery, files: files)
             }
         }
         #expect(store.scheduler.holds.isEmpty)

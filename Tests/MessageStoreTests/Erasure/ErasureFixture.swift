@@ -114,8 +114,8 @@ struct ErasureFixture {
         let text = customer == Self.forgotten ? "SECRET-77" : "hello"
         _ = await store.append(message(id, from: customer, text: text))
         let delivery = try await store.lease()
-        try await store.recordFiles(
-            delivery, files.map { .stored(sha256: hash($0), sizeBytes: $0.count) })
+        try await store.recordResults(
+            delivery, files: files.map { .stored(sha256: hash($0), sizeBytes: $0.count) })
         let reply = DecidedReply(
             id: MessageID(id + "-r"), kind: .text, message: Array("{\"body\":\"\(text)\"}".utf8))
         try await store.decide(

@@ -27,7 +27,7 @@ import Testing
         ready.changeBacklog(of: business, by: 3)
         let second: UInt64 = 1_000_000_000
         #expect(ready.backlog(of: business, at: 10 * second) == 0)
-        ready.recordFinish(of: business, wasParked: false, at: 10 * second)
+        ready.recordEnd(of: business, wasParked: false, finishedAt: 10 * second)
         #expect(ready.backlog(of: business, at: 10 * second) == 2)
         #expect(ready.backlog(of: business, at: 11 * second - 1) == 2)
         #expect(ready.backlog(of: business, at: 11 * second) == 0)
@@ -35,7 +35,7 @@ import Testing
         // A parked delivery does not count in the backlog, neither while it waits nor when it ends.
         ready.changeBacklog(of: business, by: -1)
         #expect(ready.backlog(of: business, at: 10 * second) == 1)
-        ready.recordFinish(of: business, wasParked: true, at: 10 * second)
+        ready.recordEnd(of: business, wasParked: true, finishedAt: 10 * second)
         #expect(ready.backlog(of: business, at: 10 * second) == 1)
     }
 
