@@ -64,6 +64,17 @@ struct InspectorClient {
         throw Missing()
     }
 
+    /// Expects that the thread names the message `id` as answered, and a line of this kind as its answer.
+    func expectsAnswer(
+        to id: String, of customer: String, _ kind: String, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let thread = try await json("GET", "\(customer)/phone")["thread"].map { Array($0.elements) } ?? []
+        let question = thread.first { $0["id"]?.string == id }
+        let answer = thread.last { $0["answers"]?.string == id }
+        #expect(question?["answered"]?.bool == true, sourceLocation: location)
+        #expect(answer?["kind"]?.string == kind, sourceLocation: location)
+    }
+
     struct Missing: Error {}
 
     static func encoded(_ text: String) -> String {

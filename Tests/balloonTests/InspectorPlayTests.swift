@@ -98,6 +98,7 @@ import Testing
         _ = try await inspector.entry(customer) {
             $0["line"]?["message"]?["body"]?.string?.contains(words) == true
         }
+        try await inspector.expectsAnswer(to: id, of: customer, "applePay")
         await inspector.server.stop()
     }
 
@@ -122,6 +123,7 @@ import Testing
                 && $0["line"]?["message"]?["body"]?.string?.contains(words) == true
         }
         #expect(answer["kind"]?.string == "text")
+        try await inspector.expectsAnswer(to: id, of: customer, "authentication")
         await inspector.server.stop()
     }
 

@@ -161,9 +161,7 @@ import Testing
             $0["line"]?["message"]?["body"]?.string?.contains("Track my order") ?? false
         }
         #expect(reply["direction"]?.string == "outbound")
-        let page = try await inspector.json("GET", "\(customer)/phone")
-        let answered = page["thread"]?.elements.first { $0["id"]?.string == id }
-        #expect(answered?["answered"]?.bool == true)
+        try await inspector.expectsAnswer(to: id, of: customer, "quickReply")
         await inspector.server.stop()
     }
 

@@ -15,7 +15,7 @@ BROKEN_TIMES["event"]["timeslots"].append({"identifier": "t3", "startTime": "tom
 
 
 class Tests(DeviceSuite):
-    ALL = ["kinds", "choices", "form_by_keys", "form_by_clicks", "outcomes", "refused_choice", "devices", "question", "cards", "narrow", "hostile", "composer", "typing", "timeline", "flood", "detail", "levers_and_profile", "long_thread", "keys_alone",
+    ALL = ["kinds", "choices", "form_by_keys", "form_by_clicks", "outcomes", "refused_choice", "devices", "question", "long_press", "cards", "narrow", "hostile", "composer", "typing", "timeline", "flood", "detail", "levers_and_profile", "long_thread", "keys_alone",
            "wrong_token", "storage_off", "everybody", "planted"]
 
     def serve(self, name):
@@ -138,6 +138,35 @@ class Tests(DeviceSuite):
         page.script("[...document.querySelectorAll('.chips')].at(-1).querySelector('button').click()")
         page.wait("the summary", "document.querySelector('.lines').innerText.includes('In short')")
         assert not page.script("return Boolean(document.querySelector('.lines .faint'))"), "the summary is in italics"
+
+    def long_press(self):
+        """A long press on a message shows its number and its reaction; a short press does not."""
+        self.server.add("text", {"type": "text", "body": "Tap me"}, "inbound")
+        self.server.add("text", {"type": "text", "body": "Hold me"})
+        page = self.page(PHONE)
+        page.see("Hold me")
+        shown = "[...document.querySelectorAll('.line')].map((one) => getComputedStyle(one.querySelector('.meta')).opacity).join()"
+
+        def touch(number):
+            x, y = page.script("const box = document.querySelectorAll('.bubble')[arguments[0]].getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]", number)
+            page.devtools("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+
+        release = lambda: page.devtools("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        touch(0)
+        release()
+        # By the time of the second press the first one would have been long enough.
+        touch(1)
+        page.wait("the held message", f"{shown} === '0,1'")
+        release()
+        assert page.script("return document.querySelector('.held .react').checkVisibility() && document.querySelector('.held a.record').innerText === '#52'")
+        self.picture(page, "long-press-phone")
+        page.click(".held .react")
+        self.sheet(page)
+        page.press_button("Loved")
+        assert self.posted("/messages")[0] == {"tapback": {"type": "loved", "to": "id-2"}}
+        touch(0)
+        page.wait("the other message", "[...document.querySelectorAll('.line')].map((one) => one.classList.contains('held')).join() === 'true,false'")
+        release()
 
     def narrow(self):
         """At 320 pixels nothing is cut off, the tools are one menu, and the buttons of a payment are in reach."""
@@ -446,8 +475,8 @@ class Tests(DeviceSuite):
                          *self.story(2, 9, result="failed", reason="status 400", status=400), *self.story(3, 7, payment="reversing", kind="applePay"),
                          ("stage", {"n": 90, "at": "2026-11-23T09:00:00.200Z", "stage": "authenticate", "result": "refused", "reason": "the token is for another MSP", "status": 403, "ms": 0.1, "reference": "4711"}))
         self.stories(page, 5)
-        page.wait("four ends in red", "document.querySelectorAll('.story.bad').length === 4")
-        assert page.script(ends) == ["Answered", "Handler failed", "Reply not accepted", "Payment reversing", "Refused"], page.script(ends)
+        page.wait("the ends of the stories", "[...document.querySelectorAll('.story-end')].map((one) => one.innerText).join() === 'Answered,Handler failed,Reply not accepted,Payment reversing,Refused'")
+        assert page.script("return document.querySelectorAll('.story.bad').length") == 4
         for words in ("The handler ended with exit code 1. The log lines", "Status 400. The delivery has the gateway's answer", "Answer a payment within 30 seconds", "The token is for another MSP. Compare the MSP ID"):
             page.see(words)
         assert page.script("return document.querySelector('.story.bad .story-advice a').getAttribute('href')") == "#/d/51"
@@ -506,7 +535,7 @@ class Tests(DeviceSuite):
         "event": {"kind": "text", "business": "fish"}, "stages": [{"stage": "journal", "result": "done", "ms": 0.8, "bytes": 812}, {"stage": "handle", "result": "failed", "ms": 12.5, "attempt": 1, "reason": "exit code 1"}],
         "attempts": [{"number": 1, "ms": 12.5, "result": "failed", "reason": "exit code 1", "stderr": ["Traceback", "  File \"bot.py\""]},
                      {"number": 2, "ms": 8, "result": "done", "stderr": [], "state": {"before": None, "after": {"step": 2, "name": "Ann"}}}],
-        "replies": [{"id": "r-1", "status": "accepted", "message": {"type": "text", "body": "Good day"}, "gateway": [{"at": "2026-11-23T09:00:00Z", "status": 503, "ms": 3, "request": {"headers": {"source-id": "b-1"}}, "response": "busy"},
+        "replies": [{"id": "r-1", "kind": "text", "status": "accepted", "message": {"type": "text", "body": "Good day"}, "gateway": [{"at": "2026-11-23T09:00:00Z", "status": 503, "ms": 3, "request": {"headers": {"source-id": "b-1"}}, "response": "busy"},
                                                                                                              {"at": "2026-11-23T09:00:01Z", "status": 200, "ms": 2}]}],
         "problems": [{"pointer": "/locale", "message": "is no locale that the handler knows"}],
         "curl": "curl -d @- http://127.0.0.1:8080/", "fixture": {"send": {"text": "Hello"}}}

@@ -68,7 +68,8 @@ class Server:
                 raise Failure("the server ended:\n" + (self.path / "log").read_text()[-2000:])
             try:
                 # `balloon simulate` finds the server by dev.json, which is written after the server became ready.
-                if urllib.request.urlopen(f"{self.origin}/readyz", timeout=2).status == 200 and (self.path / "data" / "dev.json").exists():
+                # The inspector answers 503 until it knows the server.
+                if urllib.request.urlopen(f"{self.origin}/readyz", timeout=2).status == 200 and (self.path / "data" / "dev.json").exists() and self.dev(""):
                     return
             except OSError:
                 pass

@@ -1,7 +1,7 @@
 // The form that sends a message to the customer: a text with files, a quick reply, or JSON in Apple's format.
-import { randomUUID } from "./api.js";
+import { randomUUID } from "./desk.js";
 import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
-import { onlyAddress, safe, size, visible } from "./text.js";
+import { linked, safe, size, visible } from "./text.js";
 
 const checkPause = 500;
 /// The milliseconds after which the typing dots are renewed; the customer's device shows them for 30 seconds.
@@ -390,6 +390,12 @@ export class Composer {
 export function missing(list) {
   const known = new Set(String(list ?? "").toUpperCase().split(",").map((one) => one.trim()));
   return list ? Object.keys(capabilities).filter((one) => !known.has(one)).map((one) => capabilities[one]) : [];
+}
+
+/// The web address in a text that has exactly one, and how it is written there; undefined otherwise.
+function onlyAddress(text) {
+  const links = linked(text).filter((node) => node.href);
+  return links.length === 1 ? { address: links[0].href, text: links[0].textContent } : undefined;
 }
 
 /// The file's name in a form that the API accepts: at most 255 bytes without control characters.

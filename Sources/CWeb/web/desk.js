@@ -1,6 +1,6 @@
 // The state of the page: its user, the conversations of one business, and which are unread. The desk dispatches an
 // event for each change.
-import { Problem, randomUUID } from "./api.js";
+import { Problem } from "./api.js";
 import { isTyping, summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
 import { Stream } from "./stream.js";
@@ -77,6 +77,13 @@ export class Desk extends EventTarget {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
+  /// Reads a page of a list, and adds `next`, the address of the next page if there is one.
+  async readPage(path) {
+    const answer = await this.api.send("GET", path);
+    const next = /<([^>]+)>;\s*rel="next"/u.exec(answer.headers.get("Link") ?? "")?.[1];
+    return { ...await answer.json(), ...(next && { next: new URL(next, location.href).pathname + new URL(next, location.href).search }) };
+  }
+
   choose(business) {
     this.business = business;
     remember("business", business);
@@ -138,7 +145,7 @@ export class Desk extends EventTarget {
     for (const state of ["waiting", "person"]) {
       let next = `${this.path}/conversations?state=${state}&limit=200`;
       for (let page = 0; next && page < queuePages; page += 1) {
-        const answer = await this.api.read(next);
+        const answer = await this.readPage(next);
         for (const one of answer.conversations) found.set(one.id, one);
         next = answer.next;
       }
@@ -154,7 +161,7 @@ export class Desk extends EventTarget {
     if (this.filter.state) parameters.set("state", this.filter.state);
     if (this.filter.q) parameters.set("q", this.filter.q);
     const asked = JSON.stringify(this.filter);
-    const answer = await this.api.read(isNext ? this.all.next : `${this.path}/conversations?${parameters}`);
+    const answer = await this.readPage(isNext ? this.all.next : `${this.path}/conversations?${parameters}`);
     if (asked !== JSON.stringify(this.filter)) return;
     for (const one of answer.conversations) this.#keep(one);
     const ids = answer.conversations.map((one) => one.id);
@@ -372,4 +379,12 @@ export class Desk extends EventTarget {
     });
     return answer.json();
   }
+}
+
+/// A random UUID, also on pages without TLS, on which `crypto.randomUUID` does not exist.
+export function randomUUID() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("").replace(/^(.{8})(.{4})(.{4})(.{4})/u, "$1-$2-$3-$4-");
 }

@@ -29,6 +29,30 @@ function remembered() {
   }
 }
 
+/// The sentences for problems of the business API, which say what to do.
+function explained(kind, body, status, retryAfter) {
+  const detail = body.detail ?? "";
+  const wait = retryAfter > 1 ? `in ${retryAfter} seconds` : "in a moment";
+  switch (kind) {
+    case "unauthenticated": return "The server does not know this token. Sign in with a token that is in the server's file.";
+    case "too-many-failures": return `Too many wrong tokens came from here. Try again ${wait}.`;
+    case "too-many-requests": return `This token has used its requests of this minute. Try again ${wait}.`;
+    case "right-missing": return "This token may not do that. Ask for one with the rights read and send.";
+    case "closed": return "The customer closed this conversation. You can answer when they write again.";
+    case "claimed": return `${body.person?.name ?? body.person?.id ?? "A colleague"} has this conversation. Take it over to answer.`;
+    case "changed": return "A colleague was faster. Look at the conversation again.";
+    case "misdirected": return "The server does not answer under this name. Open the page by its own address, or add the name to api.hosts.";
+    case "index-loading": return `The server still reads its conversations${detail ? ` (${detail})` : ""}. They appear here by themselves.`;
+    case "unavailable": return `The server cannot do this now${detail ? `: ${detail}` : ""}. Nothing is lost; try again ${wait}.`;
+    case "not-showable": return `The customer's device cannot show this message${detail ? `: ${detail}` : ""}.`;
+    case "unprocessable": return body.problems?.length ? "Apple would refuse this message." : `${detail || body.title}.`;
+    case "too-large": return "This is too large. Send a smaller file or a shorter text.";
+    case "internal-error": return `The server failed. Give the operator this reference: ${body.reference ?? "none"}.`;
+    case "not-found": return status === 404 && !body.type ? "The inbox or the API is switched off. Ask the operator." : "This does not exist any more. Reload the list.";
+    default: return undefined;
+  }
+}
+
 // Signing in
 
 function showSignIn(message = "", name = "") {
@@ -86,7 +110,7 @@ let controller;
 
 /// Opens the inbox with a token; returns a sentence that says why it failed, or an empty text.
 async function open(session) {
-  const desk = new Desk(new API(session.token), { id: identifier(session.name), name: session.name });
+  const desk = new Desk(new API(session.token, explained), { id: identifier(session.name), name: session.name });
   try {
     await desk.begin();
   } catch (error) {

@@ -2,7 +2,7 @@
 // moves the focus.
 import { isFailure } from "./bubbles.js";
 import { button, element, fill, say } from "./dom.js";
-import { age, customerName, safe, sentence, visible, when } from "./text.js";
+import { customerName, safe, visible, when } from "./text.js";
 
 const empty = {
   queue: ["Nobody waits", "Conversations that need a person appear here, the longest waiting first."],
@@ -19,6 +19,25 @@ const overdueAfter = 600_000;
 
 /// The maximum number of rows, because more would make the page slow; a search finds the other conversations.
 const mostRows = 400;
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/// The time since `time` as a short text: `now`, `4 min`, `2 h` or `3 d`.
+export function age(time, now = Date.now()) {
+  const passed = now - Date.parse(time);
+  if (!(passed >= minute)) return "now";
+  if (passed < hour) return `${Math.floor(passed / minute)} min`;
+  if (passed < 2 * day) return `${Math.floor(passed / hour)} h`;
+  return `${Math.floor(passed / day)} d`;
+}
+
+/// A text of a message as a sentence that begins with a capital.
+export function sentence(text) {
+  const shown = safe(text);
+  return shown.charAt(0).toLocaleUpperCase() + shown.slice(1);
+}
 
 const stateNames = { handler: "Bot", waiting: "Waiting", person: "Person", closed: "Closed" };
 

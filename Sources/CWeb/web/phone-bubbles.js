@@ -5,6 +5,9 @@ import { safe, slot, visible, zoneOf } from "./text.js";
 
 const mostChips = 5;
 
+/// A sentence about a rule that the message breaks; a device says nothing, so it is beside the content.
+export function rule(sentence) { return element("p", { class: "rule" }, sentence); }
+
 /// The reason why a device does not show a message; undefined when it does.
 export function notShown(line, customer) {
   if (line.direction === "inbound" || !customer) return undefined;
@@ -63,11 +66,11 @@ function chips(message, hasQuestion, actions) {
   const reply = object(interaction(message).data["quick-reply"]);
   const items = list(reply.items);
   return [
-    !hasQuestion && element("p", { class: "rule" }, "No question stands above these choices: send it as a text first."),
+    !hasQuestion && rule("No question stands above these choices: send it as a text first."),
     element("ul", { class: "chips", "aria-label": text(reply.summaryText) || "Choices" }, items.slice(0, mostChips).map((item, position) => element("li", {},
       button(safe(text(item.title) || "(no title)"), { class: "chip tap", dir: "auto" }, (event) => actions.choose(position, event.currentTarget))))),
-    items.length > mostChips && element("p", { class: "rule" }, `A device shows ${mostChips} of these ${items.length} items.`),
-    items.length < 2 && element("p", { class: "rule" }, "A quick reply has 2 to 5 items."),
+    items.length > mostChips && rule(`A device shows ${mostChips} of these ${items.length} items.`),
+    items.length < 2 && rule("A quick reply has 2 to 5 items."),
   ].filter(Boolean);
 }
 
@@ -145,7 +148,7 @@ function interactive(line, message, actions) {
         extra.map((part) => element("span", { class: "card-subtitle", dir: "auto" }, safe(part))),
         line.kind === "app" && text(outer.appName) && element("span", { class: "card-subtitle" }, visible(text(outer.appName))),
         element("span", { class: "card-action" }, looks[line.kind][2]))),
-    wanted !== undefined && !image && line.kind !== "app" && element("p", { class: "rule" }, `The message has no image “${visible(text(wanted))}”.`));
+    wanted !== undefined && !image && line.kind !== "app" && rule(`The message has no image “${visible(text(wanted))}”.`));
 }
 
 /// The nodes of a customer's message: a reply bubble for an answer, the content for everything else.

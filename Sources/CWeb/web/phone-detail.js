@@ -3,8 +3,9 @@ import { list, object } from "./bubbles.js";
 import { actions, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { deviceContent } from "./phone-bubbles.js";
+import { refusalOf } from "./phone-session.js";
 import { duration, stageContent, stageTone } from "./phone-timeline.js";
-import { size, visible, when } from "./text.js";
+import { size, visible, visibleLines, when } from "./text.js";
 
 const mostJSON = 400_000;
 const json = (value) => JSON.stringify(value, null, 2) ?? "";
@@ -28,29 +29,24 @@ export function pointers(value, pointer = "", depth = 0, key = "", isLast = true
 /// JSON with the problems under the lines that they are about.
 export function jsonWithProblems(value, problems = []) {
   const text = json(value);
-  const code = element("pre", { class: "code", tabindex: 0, "aria-label": "JSON" });
-  if (text.length > mostJSON) {
-    code.textContent = `${lines(text.slice(0, mostJSON))}\n… ${text.length.toLocaleString()} characters; copy the message to see all of it.`;
-    return code;
-  }
-  if (problems.length === 0) {
-    code.textContent = lines(text);
-    return code;
-  }
+  if (text.length > mostJSON) return code("JSON", [text.slice(0, mostJSON), `… ${text.length.toLocaleString()} characters; copy the message to see all of it.`]);
+  if (problems.length === 0) return code("JSON", [text]);
+  const shown = code("JSON", []);
   const left = new Set(problems);
   for (const [line, pointer] of pointers(value)) {
     const found = problems.filter((one) => one.pointer === pointer);
-    code.append(found.length > 0 ? element("mark", {}, visible(line)) : visible(line), "\n");
+    shown.append(found.length > 0 ? element("mark", {}, visible(line)) : visible(line), "\n");
     for (const one of found) {
       left.delete(one);
-      code.append(element("span", { class: "code-problem" }, `${/^ */u.exec(line)[0]}▲ ${visible(one.message)}`), "\n");
+      shown.append(element("span", { class: "code-problem" }, `${/^ */u.exec(line)[0]}▲ ${visible(one.message)}`), "\n");
     }
   }
-  for (const one of left) code.prepend(element("span", { class: "code-problem" }, `${visible(one.pointer)}: ${visible(one.message)}`), "\n");
-  return code;
+  for (const one of left) shown.prepend(element("span", { class: "code-problem" }, `${visible(one.pointer)}: ${visible(one.message)}`), "\n");
+  return shown;
 }
 
-function lines(text) { return text.split("\n").map((line) => visible(line)).join("\n"); }
+/// Lines of output or of JSON, which the keys can scroll.
+function code(label, lines) { return element("pre", { class: "code", tabindex: 0, "aria-label": label }, visibleLines(lines.join("\n"))); }
 
 export class Detail {
   #session;
@@ -140,10 +136,10 @@ export class Detail {
       this.#section("Stages", element("ol", { class: "stages" }, stages.map((stage) => element("li", { class: stageTone(stage) }, element("span", { class: "stage" }, stageContent(stage))))), { extra: duration(stages.reduce((sum, stage) => sum + (Number(stage.ms) || 0), 0)) }),
       attempts.length > 0 && this.#section("Attempts of the handler", attempts.map((one) => element("div", { class: "try" },
         element("p", { class: one.reason ? "failure" : null }, `Attempt ${one.number}: ${visible(one.result ?? "")}${one.reason ? `, ${visible(one.reason)}` : ""} `, element("small", {}, duration(one.ms))),
-        list(one.stderr, "string").length > 0 && element("pre", { class: "code", tabindex: 0, "aria-label": `Output of attempt ${one.number}` }, lines(list(one.stderr, "string").join("\n"))),
+        list(one.stderr, "string").length > 0 && code(`Output of attempt ${one.number}`, list(one.stderr, "string")),
         one.state && this.#state(object(one.state), one.number)))),
       list(answer.log, "string").length > 0 && this.#section("Handler's log", [element("p", { class: "hint" }, "The newest lines of its standard error, also of other deliveries."),
-        element("pre", { class: "code", tabindex: 0, "aria-label": "Handler's log" }, lines(list(answer.log, "string").join("\n")))], { isOpen: attempts.some((one) => one.result !== "done") }),
+        code("Handler's log", list(answer.log, "string"))], { isOpen: attempts.some((one) => one.result !== "done") }),
       this.#section("Replies", replies.length === 0 ? element("p", { class: "hint" }, "The handler sent nothing for this message.") : replies.map((one) => this.#reply(one)), { extra: String(replies.length) }),
       this.#section("Headers", this.#headers(answer.headers), { isOpen: false }));
     this.#body.scrollTop = top;
@@ -165,14 +161,12 @@ export class Detail {
   }
 
   #reply(one) {
-    const message = object(one.message);
-    const kind = kindOf(message);
     return element("div", { class: "try" },
       element("p", { class: one.status === "failed" ? "failure" : null }, `${visible(one.status ?? "")} `, element("small", {}, visible(one.id ?? ""))),
-      this.#shownAndRaw({ kind, direction: "outbound", message }, list(one.problems)),
+      this.#shownAndRaw({ kind: one.kind, direction: "outbound", message: object(one.message) }, list(one.problems)),
       element("ol", { class: "stage-list" }, list(one.gateway).map((attempt) => element("li", { class: attempt.status >= 400 ? "bad" : null },
         element("details", {}, element("summary", {}, [`Gateway: status ${attempt.status ?? "none"}`, duration(attempt.ms), size(attempt.bytes), when(attempt.at)].filter(Boolean).join(", ")),
-          this.#headers(object(attempt.request).headers), attempt.response && element("pre", { class: "code", tabindex: 0, "aria-label": "Response" }, lines(String(attempt.response))))))));
+          this.#headers(object(attempt.request).headers), attempt.response && code("Response", [String(attempt.response)]))))));
   }
 
   #headers(headers) {
@@ -216,7 +210,7 @@ export class Detail {
       const runs = list(answer.runs).map((run, index) => element("div", { class: "try" },
         element("p", { class: run.reason ? "failure" : null }, `Call ${index + 1}: ${visible(run.outcome ?? "")}${run.reason ? `, ${visible(run.reason)}` : ""} `, element("small", {}, duration(run.ms))),
         list(run.problems).map((one) => element("p", { class: "failure" }, element("code", {}, visible(one.pointer ?? "")), ` ${visible(one.rule ?? "")}: ${visible(one.found ?? "")}; ${visible(one.allowed ?? "")}`)),
-        list(run.stderr, "string").length > 0 && element("pre", { class: "code", tabindex: 0, "aria-label": `Output of call ${index + 1}` }, lines(list(run.stderr, "string").join("\n"))),
+        list(run.stderr, "string").length > 0 && code(`Output of call ${index + 1}`, list(run.stderr, "string")),
         list(run.replies).map((one) => element("div", { class: "trial-reply" }, this.#shownAndRaw({ kind: one.kind, direction: "outbound", message: object(one.message) }))),
         list(run.replies).length > 0 && send(index)));
       return element("div", { class: "sheet-body" }, state, runs, actions(button("Done", { class: "primary", "data-first": true }, () => finish(true))));
@@ -269,21 +263,10 @@ export class Detail {
         return await this.#showTrial(trial);
       }
       const result = await this.#session.api.change("POST", path, { ...wanted, ...this.#session.changedLevers });
-      const posts = list(result.posts);
-      const failed = posts.find((one) => one.status !== 200);
-      this.#notify(failed ? `The webhook answered ${failed.status}` : `Posted ${posts.length || wanted.times} ${(posts.length || wanted.times) === 1 ? "time" : "times"}`, Boolean(failed));
+      const count = list(result.posts).length || wanted.times;
+      const refusal = refusalOf(result);
+      this.#notify(refusal ?? `Posted ${count} ${count === 1 ? "time" : "times"}`, Boolean(refusal));
     } catch (error) { this.#notify(error.message, true); }
     return undefined;
   }
-}
-
-/// The kind of a business's message, from its members.
-function kindOf(message) {
-  const data = object(object(message.interactiveData).data);
-  const members = { "quick-reply": "quickReply", listPicker: "listPicker", event: "timePicker", dynamic: "form", authenticate: "authentication", payment: "applePay", notification: "invitation" };
-  const found = Object.keys(members).find((name) => data[name] !== undefined);
-  if (found) return members[found];
-  if (message.type === "typing_start") return "typingStart";
-  if (message.type === "text" || message.type === "richLink") return "text";
-  return object(message.interactiveData).appName !== undefined ? "app" : "unrecognized";
 }

@@ -137,9 +137,8 @@ export async function askMisbehaviour(session, place) {
       } catch (error) { say(problem, visible(error.message)); return false; }
     };
     const numberField = (name, min) => {
-      const input = element("input", { id: `field-${name}`, name, type: "number", min, max: 100_000_000, required: true });
-      const label = element("label", { for: input.id });
-      const node = element("div", { class: "field" }, label, input);
+      const node = field(name, "", { type: "number", min, max: 100_000_000, required: true });
+      const [label, input] = node.children;
       return { node, show(words, value) { node.hidden = input.disabled = !words; say(label, words ?? ""); input.value = value ?? ""; return input; } };
     };
     const [number, retry, count] = [numberField("number", 0), numberField("retry", 0), numberField("count", 1)];

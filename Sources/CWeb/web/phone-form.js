@@ -1,22 +1,16 @@
 // A form as a device shows it: first page, questions with branches and a way back, and the summary.
 import { interaction, list, object, pictureOf, text } from "./bubbles.js";
 import { button, element, fill, say } from "./dom.js";
-import { nameOf } from "./phone-bubbles.js";
+import { nameOf, rule } from "./phone-bubbles.js";
 import { dateOf, dateText, formOf, nextPage, today } from "./phone-offer.js";
 import { safe, visible } from "./text.js";
 
-const inputModes = {
-  numberPad: "numeric", decimalPad: "decimal", phonePad: "tel", emailAddress: "email", URL: "url", webSearch: "search",
-  numbersAndPunctuation: "text", asciiCapable: "text", namePhonePad: "text", twitter: "text", default: "text",
-};
-
-const rule = (sentence) => element("p", { class: "rule" }, sentence);
+const inputModes = { numberpad: "numeric", decimalpad: "decimal", phonepad: "tel", emailaddress: "email", url: "url", websearch: "search" };
 
 /// The `inputmode` of an Apple keyboard, whose name may begin with `UIKeyboardType`.
 function inputMode(keyboard) {
-  const name = text(keyboard).replace(/^UIKeyboardType/u, "");
-  const key = Object.keys(inputModes).find((one) => one.toLowerCase() === name.toLowerCase());
-  return key ? inputModes[key] : "text";
+  const name = text(keyboard).replace(/^UIKeyboardType/u, "").toLowerCase();
+  return Object.hasOwn(inputModes, name) ? inputModes[name] : "text";
 }
 
 /// Fills `body` with the pages of a form one after the other.

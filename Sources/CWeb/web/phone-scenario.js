@@ -102,8 +102,8 @@ export function showScenario(session, place, scenario = example, record = undefi
     const state = element("p", { class: "hint", id: "scenario-state", role: "status" });
     const results = element("ol", { class: "stage-list" });
     const file = element("input", { type: "file", accept: ".json,application/json", hidden: true, "aria-label": "File of a scenario" });
-    const open = button("Open…", { class: "secondary" }, () => file.click());
-    const save = button("Save", { class: "secondary" }, () => saveAs(new Blob([`${area.value}\n`]), "scenario.json"));
+    const open = button("Open file…", { class: "secondary" }, () => file.click());
+    const save = button("Download", { class: "secondary" }, () => saveAs(new Blob([`${area.value}\n`]), "scenario.json"));
     const { row: folder, refresh, store } = folderOf(session, { load: (text) => { area.value = text; check(); }, text: () => area.value, tell: (text, isBad) => { state.classList.toggle("failure", isBad); say(state, text); } });
     const play = async (pace) => {
       fill(results);
@@ -117,7 +117,7 @@ export function showScenario(session, place, scenario = example, record = undefi
         state.classList.toggle("failure", failed.length > 0);
       } catch (error) {
         state.classList.add("failure");
-        say(state, error.status === 404 ? "This server plays no scenarios. Save the file, and run balloon scenario run." : error.message);
+        say(state, error.status === 404 ? "This server plays no scenarios. Download the file, and run balloon scenario run." : error.message);
       }
       for (const one of plays) one.disabled = false;
     };
@@ -140,11 +140,11 @@ export function showScenario(session, place, scenario = example, record = undefi
 function folderOf(session, { load, text, tell }) {
   const choice = element("select", { id: "scenario-stored", "aria-label": "Scenarios of the folder" });
   const name = element("input", { id: "scenario-name", maxlength: 64, pattern: "[A-Za-z0-9_\\-]+", placeholder: "name", "aria-label": "Name in the folder", autocomplete: "off", spellcheck: "false" });
-  const store = button("Store", { class: "secondary compact" }, async () => {
+  const store = button("Save to folder", { class: "secondary compact" }, async () => {
     if (!name.value || !name.checkValidity()) { tell("A name has letters, digits, - and _.", true); return name.focus(); }
     try {
       const saved = await session.api.change("PUT", `/dev/v1/scenarios/${encodeURIComponent(name.value)}`, JSON.parse(text()));
-      tell(`Stored ${saved.name} with ${saved.steps} steps.`, false);
+      tell(`Saved ${saved.name} with ${saved.steps} steps.`, false);
       await refresh(saved.name);
     } catch (error) { tell(visible(error.message), true); }
     return undefined;
@@ -160,7 +160,7 @@ function folderOf(session, { load, text, tell }) {
       const found = await session.api.read("/dev/v1/scenarios");
       row.hidden = !found.folder;
       const labels = list(found.scenarios).map((one) => element("option", { value: one.name }, visible(one.problem ? `${one.name}: ${one.problem}` : `${one.name}, ${one.steps} steps`)));
-      fill(choice, element("option", { value: "" }, labels.length > 0 ? "Open a stored scenario…" : "The folder has no scenario"), labels);
+      fill(choice, element("option", { value: "" }, labels.length > 0 ? "Open from the folder…" : "The folder has no scenario"), labels);
       choice.value = chosen;
     } catch { row.hidden = true; }
   }

@@ -1,26 +1,24 @@
 // The state of the page: customers, the thread of the chosen one, and the stages. Changes are dispatched as events.
 import { recall, remember } from "./dom.js";
 import { Stream } from "./stream.js";
+import { visible } from "./text.js";
 
 const mostEntries = 400;
 const mostStages = 10_000;
 const pageLength = 200;
 const stagePause = 50;
 
-/// The identifiers by which a question and its answer belong together; the answer to a payment has only a part of the first.
-function requestsOf(entry) {
-  const { sessionIdentifier, data } = entry.line?.message?.interactiveData ?? {};
-  return [data?.requestIdentifier, sessionIdentifier].filter(Boolean);
-}
-
 /// The levers as they are when nothing was changed; only differences are sent.
 export const noLevers = { payload: "auto", times: 1, devices: 1, token: "valid", order: "given", delayMilliseconds: 0 };
 
-/// Dispatches `customers`, `thread`, `typing`, `answered` (detail: the choice), `stages` (detail: the new ones; none: all), `gateway`, `connection` and `failed`
-/// (detail: a sentence).
-/// The identifiers of the messages that an answer posted.
-const idsOf = (answer) => (answer.posts ?? []).map((one) => one.id);
+/// The sentence about the first post that the webhook refused; undefined when it accepted all.
+export function refusalOf(answer) {
+  const post = answer?.posts?.find((one) => one.status !== 200);
+  return post && `The webhook answered ${post.status}${post.body ? `: ${visible(post.body).slice(0, 200)}` : ""}`;
+}
 
+/// Dispatches `customers`, `thread`, `typing`, `answered` (detail: the choice), `stages` (detail: the new ones; none: all), `rules`, `connection` and `failed`
+/// (detail: a sentence).
 export class Session extends EventTarget {
   api;
   info = { version: "", businesses: [], devices: [], misbehaviour: [], endpoints: [] };
@@ -154,14 +152,10 @@ export class Session extends EventTarget {
   #merge(found, isEarlier = false) {
     const bySeq = new Map(this.entries.map((one) => [one.seq, one]));
     for (const one of found) bySeq.set(one.seq, one);
+    const sorted = [...bySeq.values()].sort((a, b) => a.seq - b.seq);
     // The newest answer to each question; another page, or a program, may have given it.
-    const answers = new Map([...bySeq.values()].filter((one) => one.direction === "inbound").sort((a, b) => a.seq - b.seq).flatMap((one) => requestsOf(one).map((request) => [request, one])));
-    for (const [seq, one] of bySeq) {
-      const answer = one.direction === "outbound" && requestsOf(one).map((request) => answers.get(request)).find(Boolean);
-      // A question that is sent again with the same identifiers is a new one.
-      if (answer && answer.seq > seq && one.answer !== answer) bySeq.set(seq, { ...one, answered: true, answer });
-    }
-    const all = [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+    const answers = new Map(sorted.filter((one) => one.answers).map((one) => [one.answers, one]));
+    const all = sorted.map((one) => (answers.has(one.id) ? { ...one, answered: true, answer: answers.get(one.id) } : one));
     this.entries = isEarlier ? all.slice(0, mostEntries) : all.slice(-mostEntries);
     if (!isEarlier && all.length > mostEntries) this.hasEarlier = true;
   }
@@ -182,11 +176,19 @@ export class Session extends EventTarget {
         this.#tell("typing");
         break;
       case "gateway":
-        this.#tell("gateway", event);
+        // A rule can have been for this answer only.
+        if (this.info.misbehaviour.length > 0) void this.#readRules();
         void this.readThread().catch((error) => this.#tell("failed", error.message));
         break;
       default:
     }
+  }
+
+  async #readRules() {
+    try {
+      this.info.misbehaviour = (await this.api.read("/dev/v1/misbehaviour")).rules;
+      this.#tell("rules");
+    } catch (error) { this.#tell("failed", error.message); }
   }
 
   async #readCustomers() {
@@ -226,14 +228,10 @@ export class Session extends EventTarget {
   /// Posts the answer to a message.
   async answer(to, choice) {
     const answer = await this.api.change("POST", `${this.path()}/answers`, { to, choice, ...this.changedLevers });
-    // The thread repeats no entry that only became answered.
-    if (answer.posts?.some((one) => one.status === 200)) this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
     // A play signs in as the same user, the letters and digits of the name.
     const isSignIn = choice.outcome && this.entries.find((one) => one.id === to)?.kind === "authentication";
     const user = (this.customer?.name ?? "").toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
-    this.#tell("answered", { ids: idsOf(answer), choice: { ...choice, ...(isSignIn && user && { user }) } });
-    this.#tell("thread");
-    return this.#posted(answer);
+    return this.#answered(to, answer, { ...choice, ...(isSignIn && user && { user }) });
   }
 
   /// The selections of the customer at the open payment sheet.
@@ -247,8 +245,13 @@ export class Session extends EventTarget {
       this.#selected = body.select ? { ...this.#selected, ...(country && { country }), ...(shippingMethod && { shippingMethod }) } : {};
     }
     if (!answer.posts) return answer;
-    this.#tell("answered", { ids: idsOf(answer), choice: { outcome: body.pay, ...this.#selected } });
-    this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
+    return this.#answered(to, answer, { outcome: body.pay, ...this.#selected });
+  }
+
+  /// Marks an answered message before its answer is in the thread.
+  #answered(to, answer, choice) {
+    if (answer.posts?.some((one) => one.status === 200)) this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
+    this.#tell("answered", { ids: (answer.posts ?? []).map((one) => one.id), choice });
     this.#tell("thread");
     return this.#posted(answer);
   }

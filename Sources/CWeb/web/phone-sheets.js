@@ -2,7 +2,7 @@
 import { interaction, kindName, list, object, pictureOf, text } from "./bubbles.js";
 import { sheet } from "./dialogs.js";
 import { button, element, fill, say } from "./dom.js";
-import { money, nameOf } from "./phone-bubbles.js";
+import { money, nameOf, rule } from "./phone-bubbles.js";
 import { formSheet } from "./phone-form.js";
 import { sectionsOf, timesOf } from "./phone-offer.js";
 import { safe, size, visible } from "./text.js";
@@ -12,9 +12,6 @@ const addedWhenSent = "[added when sent]";
 
 /// The time that a device waits for a business's payment addresses.
 const paymentSeconds = 30;
-
-/// A sentence about a rule that the message breaks; a device says nothing, so it is beside the content.
-export function rule(sentence) { return element("p", { class: "rule" }, sentence); }
 
 /// Opens the sheet of an entry. `send(choice)` posts the answer and throws a `Problem`; `pay(body)` operates the payment sheet of
 /// a request that the server completed; `matches(regex, text)` asks whether a text fits; `place` puts the sheet on the phone.
@@ -27,17 +24,18 @@ export function openSheet(entry, customer, { send, pay, matches, place }) {
   const build = sheets[entry.kind];
   return sheet(title, (finish) => {
     const alert = element("div", { class: "sheet-alert", role: "alert" });
+    const fail = (error) => fill(alert, error && element("p", { class: "failure" }, visible(error.message)));
     let isSending = false;
     const answer = async (choice) => {
       if (isSending) return false;
       isSending = true;
-      fill(alert);
+      fail();
       try {
         await send({ items: [], fills: [], ...choice });
         finish(true);
         return true;
       } catch (error) {
-        fill(alert, element("p", { class: "failure" }, visible(error.message)));
+        fail(error);
         return false;
       } finally {
         isSending = false;
@@ -45,7 +43,7 @@ export function openSheet(entry, customer, { send, pay, matches, place }) {
     };
     const body = element("div", { class: "device-body" });
     try {
-      fill(body, build({ message, customer, answer, pay, matches, alert, finish, body, title }));
+      fill(body, build({ message, customer, answer, pay, matches, fail, finish, body, title }));
     } catch {
       // A part of the message has an unexpected type.
       fill(body, rule("A device cannot show this message: a part of it has an unexpected type."));
@@ -165,7 +163,7 @@ function authentication({ message, answer, body }) {
 
 // Apple Pay
 
-function applePay({ message, answer, pay: operate, alert, body, finish }) {
+function applePay({ message, answer, pay: operate, fail, body, finish }) {
   const payment = object(interaction(message).data.payment);
   const request = object(payment.paymentRequest);
   const endpoints = object(payment.endpoints);
@@ -207,49 +205,35 @@ function applePay({ message, answer, pay: operate, alert, body, finish }) {
     input.addEventListener("change", () => void select({ shippingMethod: text(method.identifier) }));
     return made;
   }));
-  const controls = () => [...body.querySelectorAll("button, input, select")];
+  // Acts, while the controls of the sheet rest.
+  const run = async (words, action) => {
+    const controls = [...body.querySelectorAll("button, input, select")];
+    for (const one of controls) one.disabled = true;
+    fail();
+    fill(state, words);
+    try { await action(); } catch (error) { fail(error); }
+    fill(state);
+    for (const one of controls) one.disabled = false;
+  };
   // Tells the business what the customer selects, and shows the sums of its answer.
   const select = async (selected) => {
     if (!isProcessed) return;
     const focused = document.activeElement;
-    for (const one of controls()) one.disabled = true;
-    fill(alert);
-    fill(state, "The business updates the sheet");
-    try {
+    await run("The business updates the sheet", async () => {
       const { sheet: shown } = await operate({ select: selected });
       showAmounts(list(shown.lineItems), object(shown.total));
       showShipping(list(shown.shippingMethods), text(shown.shippingMethod));
       fill(errors, shown.errors.map((one) => rule(`The sheet shows an error: ${visible(text(one))}`)));
-    } catch (error) {
-      fill(alert, element("p", { class: "failure" }, visible(error.message)));
-    }
-    fill(state);
-    for (const one of controls()) one.disabled = false;
+    });
     (focused.isConnected ? focused : shipping.querySelector("input:checked") ?? body.querySelector("select"))?.focus();
   };
   const chooser = (label, name, options) => element("li", {}, element("label", { for: `pay-${name}` }, label),
     element("select", { id: `pay-${name}`, on: { change: (event) => void select(name === "card" ? { card: true } : { country: event.target.value }) } },
       options.map(([value, words]) => element("option", { value }, words))));
-  const end = async (outcome) => {
-    if (!isProcessed) return answer({ outcome });
-    try {
-      const { posts } = await operate({ pay: outcome });
-      const refused = posts.find((one) => one.status !== 200);
-      if (refused) throw new Error(`The webhook answered ${refused.status}. ${refused.body ?? ""}`);
-      finish(true);
-      return true;
-    } catch (error) {
-      fill(alert, element("p", { class: "failure" }, visible(error.message)));
-      return false;
-    }
-  };
   showAmounts(list(request.lineItems), total);
   showShipping(methods);
   const pay = async (outcome) => {
     const last = Date.now() + paymentSeconds * 1000;
-    const disabled = controls();
-    for (const one of disabled) one.disabled = true;
-    fill(alert);
     const count = () => {
       const left = Math.max(0, Math.ceil((last - Date.now()) / 1000));
       bar.value = left;
@@ -259,15 +243,15 @@ function applePay({ message, answer, pay: operate, alert, body, finish }) {
     const bar = element("progress", { max: paymentSeconds, value: paymentSeconds, "aria-label": "Time for the payment gateway" });
     const clock = element("span", { class: "pay-clock", "aria-hidden": "true" });
     count();
-    fill(state, `Processing; the business has ${paymentSeconds} seconds `, clock);
     state.after(bar);
     const timer = setInterval(count, 250);
-    const isPosted = await end(outcome);
+    await run([`Processing; the business has ${paymentSeconds} seconds `, clock], async () => {
+      if (!isProcessed) return answer({ outcome });
+      await operate({ pay: outcome });
+      return finish(true);
+    });
     clearInterval(timer);
     bar.remove();
-    if (isPosted) return;
-    fill(state);
-    for (const one of disabled) one.disabled = false;
   };
   body.classList.add("pay-sheet");
   return [

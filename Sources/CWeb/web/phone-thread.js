@@ -2,10 +2,10 @@
 import { isShown, summary } from "./bubbles.js";
 import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
 import { deviceContent, nameOf, opensSheet } from "./phone-bubbles.js";
+import { refusalOf } from "./phone-session.js";
 import { dayOf, visible, when } from "./text.js";
 
 const longPress = 450;
-
 
 /// The status of a business's message. Apple never says that a message was delivered.
 const statusText = { queued: "Being sent…", waiting: "Queued; tried", accepted: "Accepted by Apple", failed: "Not accepted" };
@@ -32,16 +32,18 @@ export class PhoneScreen {
   #adding;
   #fileList = element("ul", { class: "chosen-files", hidden: true });
   #fileInput = element("input", { type: "file", multiple: true, hidden: true, tabindex: -1, "aria-label": "Files" });
-  #levers = element("p", { class: "levers-on", hidden: true });
+  #levers = button("", { class: "changed levers-on", hidden: true }, () => this.#askLevers());
+  #askLevers;
   #isWriting = false;
   #isSending = false;
   #isOpening = false;
   #isAtEnd = true;
   #delete = button(icon("cross"), { class: "icon-button small", "aria-label": "Delete the conversation", hidden: true }, () => void this.deleteConversation());
 
-  constructor(session, notify) {
+  constructor(session, notify, askLevers) {
     this.#session = session;
     this.#notify = notify;
+    this.#askLevers = askLevers;
     const entry = element("form", { class: "entry" },
       button(icon("attach"), { class: "icon-button", "aria-label": "Attach files" }, () => this.#fileInput.click()), this.#text, this.#send);
     entry.addEventListener("submit", (event) => event.preventDefault());
@@ -96,6 +98,7 @@ export class PhoneScreen {
   drawLevers() {
     const levers = this.#session.changedLevers.levers;
     this.#draw();
+    if (!levers && document.activeElement === this.#levers) this.focus();
     this.#levers.hidden = !levers;
     say(this.#levers, levers ? `Levers: ${Object.entries(levers).map(([name, value]) => `${name} ${value}`).join(", ")}` : "");
   }
@@ -282,9 +285,8 @@ export class PhoneScreen {
   /// Runs an action; a failure becomes a note, and so does a webhook that answers with another status than 200.
   async #try(action) {
     try {
-      const answer = await action();
-      const refused = answer?.posts?.find((one) => one.status !== 200);
-      if (refused) this.#notify(`The webhook answered ${refused.status}${refused.body ? `: ${visible(refused.body).slice(0, 200)}` : ""}`, true);
+      const refusal = refusalOf(await action());
+      if (refusal) this.#notify(refusal, true);
       return true;
     } catch (error) {
       this.#notify(error.message, true);
@@ -301,15 +303,16 @@ export class PhoneScreen {
   async #open(entry) {
     if (this.#isOpening || !opensSheet({ ...entry.line, direction: entry.direction, kind: entry.kind })) return;
     this.#isOpening = true;
+    const accepted = async (asked) => {
+      const answer = await asked;
+      if (refusalOf(answer)) throw new Error(refusalOf(answer));
+      return answer;
+    };
     try {
       const { openSheet } = await whenNeeded(() => import("./phone-sheets.js"), "phone-sheets.css");
       const isSent = await openSheet(entry, this.#session.customer, {
-        send: async (choice) => {
-          const answer = await this.#session.answer(entry.id, choice);
-          const refused = answer.posts?.find((one) => one.status !== 200);
-          if (refused) throw new Error(`The webhook answered ${refused.status}. ${refused.body ?? ""}`);
-        },
-        pay: (body) => this.#session.pay(entry.id, body), matches: (expression, text) => this.#session.api.change("POST", "/dev/v1/expressions", { expression, text }),
+        send: (choice) => accepted(this.#session.answer(entry.id, choice)), pay: (body) => accepted(this.#session.pay(entry.id, body)),
+        matches: (expression, text) => this.#session.api.change("POST", "/dev/v1/expressions", { expression, text }),
         place: (dialog) => this.place(dialog),
       });
       if (isSent) this.#text.focus();

@@ -25,7 +25,7 @@ function sentence(kind, body, status) {
   if (status === 401) return "The server does not know this token. Open the address that balloon dev printed when it started.";
   if (status === 421 || kind === "misdirected") return "The inspector does not answer under this name. Open 127.0.0.1, or start the server with --inspector-host.";
   if (status === 404) return body.detail || "The server does not know this any more. Reload the page.";
-  if (status === 422) return [body.detail, ...[...(body.offered ?? []), ...(body.problems ?? [])].map((one) => (typeof one === "string" ? one : `${one.pointer ?? ""} ${one.message ?? ""}`.trim()))].filter(Boolean).join("\n") || "The choice does not fit the message.";
+  if (status === 422) return [body.detail, ...(body.offered ?? [])].join("\n");
   return undefined;
 }
 
@@ -68,7 +68,7 @@ async function open(value) {
 function show(session) {
   const { node: note, notify } = notes();
   const banner = lostBanner("Connection lost. Start balloon dev again; the page reconnects by itself. A new start has a new token.", notify);
-  const phone = new PhoneScreen(session, notify);
+  const phone = new PhoneScreen(session, notify, () => commands.levers());
   const timeline = new Timeline(session);
   // A server without a simulator has no device: the page shows its timeline, and changes nothing.
   const hasPhone = session.info.devices.length > 0;
@@ -87,12 +87,11 @@ function show(session) {
   };
   // On the phone, so that the timeline stays readable.
   const place = (dialog) => phone.place(dialog);
+  const asking = (name) => () => ask(async () => (await dialogs())[name](session, place));
   const commands = {
     profile: () => ask(async () => (await dialogs()).askProfile(session, place, session.customer)),
     add: () => ask(async () => { if (await (await dialogs()).askProfile(session, place)) phone.focus(); }),
-    levers: () => ask(async () => (await dialogs()).askLevers(session, place)),
-    handler: () => ask(async () => (await dialogs()).askHandler(session, place)),
-    gateway: () => ask(async () => (await dialogs()).askMisbehaviour(session, place)),
+    levers: asking("askLevers"), handler: asking("askHandler"), gateway: asking("askMisbehaviour"),
     scenario: () => ask(async () => {
       const { Recorder, showScenario } = await whenNeeded(() => import("./phone-scenario.js"), "phone-sheets.css");
       recorder ??= new Recorder(session);
@@ -152,11 +151,10 @@ function show(session) {
   }
 
   function drawTools() {
-    const rules = session.info.misbehaviour?.length ?? 0;
+    const rules = session.info.misbehaviour.length;
     say(changes.gateway, `Gateway (${rules})`);
     changes.gateway.hidden = rules === 0;
-    say(changes.scenario, `Stop (${recorder?.count ?? 0})`);
-    changes.scenario.setAttribute("aria-label", `Stop the recording, ${recorder?.count ?? 0} steps`);
+    say(changes.scenario, `Stop recording, ${recorder?.count ?? 0} steps`);
     changes.scenario.hidden = !recorder?.isOn;
   }
 
@@ -186,7 +184,7 @@ function show(session) {
   addEventListener("hashchange", goTo);
 
   session.addEventListener("customers", drawCustomers);
-  session.addEventListener("recorded", drawTools);
+  for (const type of ["recorded", "rules"]) session.addEventListener(type, drawTools);
   session.addEventListener("failed", ({ detail: text }) => notify(text, true));
   session.addEventListener("connection", ({ detail: problem }) => {
     if (session.connection === "refused" && problem?.status === 401) { session.end(); remember("inspector"); return showToken(problem.message); }

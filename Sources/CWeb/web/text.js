@@ -1,25 +1,14 @@
 // Texts for people: times, ages, sizes, links, and characters that could deceive.
 import { element } from "./dom.js";
 
-const second = 1000;
-const minute = 60 * second;
-const hour = 60 * minute;
-const day = 24 * hour;
+const minute = 60_000;
+const day = 24 * 60 * minute;
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const dateOnly = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
 const dateAndClock = new Intl.DateTimeFormat(undefined, {
   weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit",
 });
-
-/// The time since `time` as a short text: `now`, `4 min`, `2 h` or `3 d`.
-export function age(time, now = Date.now()) {
-  const passed = now - Date.parse(time);
-  if (!(passed >= minute)) return "now";
-  if (passed < hour) return `${Math.floor(passed / minute)} min`;
-  if (passed < 2 * day) return `${Math.floor(passed / hour)} h`;
-  return `${Math.floor(passed / day)} d`;
-}
 
 /// The time of day, with the date when it was not today.
 export function when(time) {
@@ -86,32 +75,16 @@ export function visible(name) {
   return String(name).replace(controls, named);
 }
 
+/// A text of several lines with its invisible and direction-changing characters shown.
+export function visibleLines(text) { return text.split("\n").map(visible).join("\n"); }
+
 /// A message in which characters that reverse text are made visible; those that Arabic and Hebrew need stay as they
 /// are.
 export function safe(text) {
   return String(text).replace(overrides, named);
 }
 
-/// The name of a language, such as `American English` for `en_US`; the code itself when it is unknown.
-export function language(locale) {
-  try { return new Intl.DisplayNames(undefined, { type: "language" }).of(locale.replaceAll("_", "-")); } catch { return locale; }
-}
-
-/// A text of a message as a sentence that begins with a capital.
-export function sentence(text) {
-  const shown = safe(text);
-  return shown.charAt(0).toLocaleUpperCase() + shown.slice(1);
-}
-
 const address = /https?:\/\/[^\s<>"'\u200b-\u200f\u202a-\u202e\u2066-\u2069]+/giu;
-
-/// The web address in a text that has exactly one, and how it is written there; undefined otherwise.
-export function onlyAddress(text) {
-  const found = [...text.matchAll(address)];
-  const written = found[0]?.[0].replace(/[.,;:!?)\]}]+$/u, "");
-  const target = found.length === 1 ? webAddress(written) : undefined;
-  return target && { address: target, text: written };
-}
 
 /// The nodes of a text: links for `http` and `https` addresses, text for everything else.
 export function linked(text) {

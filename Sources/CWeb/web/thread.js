@@ -4,8 +4,9 @@ import { content } from "./cards.js";
 import { Composer, missing } from "./composer.js";
 import { actions, confirm, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
+import { age, sentence } from "./list.js";
 import { placed } from "./reactions.js";
-import { age, customerName, dayOf, language, safe, sentence, visible, when } from "./text.js";
+import { customerName, dayOf, safe, visible, when } from "./text.js";
 
 const pageSize = 50;
 /// The maximum number of lines in the document; of a longer conversation only a part is shown at a time.
@@ -14,8 +15,8 @@ const typingLasts = 60_000;
 
 /// The changes of a conversation, each with its button and its sheet.
 export const changes = {
-  claim: { label: "Claim" }, take: { label: "Take over", ask: askTake }, transfer: { label: "Transfer", ask: askTransfer },
-  release: { label: "Release", ask: askRelease }, close: { label: "Close", ask: askClose },
+  claim: { label: "Claim" }, take: { label: "Take over…", ask: askTake }, transfer: { label: "Transfer…", hint: "To the next person", ask: askTransfer },
+  release: { label: "Release…", hint: "To the bot", ask: askRelease }, close: { label: "Close…", ask: askClose },
 };
 
 /// The changes that a state offers: as buttons, and under More.
@@ -111,7 +112,7 @@ export class Thread {
     const reading = ++this.#reading;
     this.#scroll.setAttribute("aria-busy", "true");
     try {
-      const page = await this.#desk.api.read(`${this.#desk.conversationPath(id)}/messages?${query}`);
+      const page = await this.#desk.readPage(`${this.#desk.conversationPath(id)}/messages?${query}`);
       return id === this.#id && (isCurrent?.() ?? true) ? page : undefined;
     } catch (error) {
       if (id === this.#id) this.dispatch("failed", error.message);
@@ -359,8 +360,8 @@ export class Thread {
     if (this.#actions.dataset.offered !== [...shown, ...more].join()) {
       const hadFocus = this.#actions.contains(document.activeElement);
       this.#actions.dataset.offered = [...shown, ...more].join();
-      fill(this.#actions, shown.map((name) => button(changes[name].label, { class: name === "claim" || name === "take" ? "primary" : "secondary" }, () => this.act(name))),
-        more.length > 0 && button("More", { class: "secondary", "aria-haspopup": "dialog" }, async () => this.act(await askMore(more))));
+      fill(this.#actions, shown.map((name) => button(changes[name].label, { class: name === "claim" || name === "take" ? "primary" : "secondary", title: changes[name].hint }, () => this.act(name))),
+        more.length > 0 && button("More…", { class: "secondary", "aria-haspopup": "dialog" }, async () => this.act(await askMore(more))));
       if (hadFocus) (this.#actions.firstChild ?? this.#name).focus();
     }
     this.composer.update();
@@ -392,6 +393,11 @@ export class Thread {
   }
 }
 
+/// The name of a language, such as `American English` for `en_US`; the code itself when it is unknown.
+function language(locale) {
+  try { return new Intl.DisplayNames(undefined, { type: "language" }).of(locale.replaceAll("_", "-")); } catch { return locale; }
+}
+
 function askTake(one) {
   const person = visible(one.person?.name ?? one.person?.id ?? "a colleague");
   return confirm(`Take over from ${person}?`, `${person} can no longer answer in this conversation.`, "Take over");
@@ -403,7 +409,7 @@ function askClose() {
 
 /// Asks which of the changes under More is wanted.
 function askMore(names) {
-  const labels = { release: "To the bot", close: "Close the conversation" };
+  const labels = { release: "To the bot…", close: "Close the conversation…" };
   return sheet("More", (finish) => element("div", { class: "sheet-body" },
     names.map((name, index) => button(labels[name], { class: "secondary wide", "data-first": index === 0 }, () => finish(name)))));
 }

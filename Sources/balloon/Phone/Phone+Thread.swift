@@ -63,11 +63,11 @@ extension Phone {
         else { return nil }
         let lines = page.lines.compactMap { text in ConversationLine(text).map { (text, $0) } }
         let sent = Set(lines.lazy.filter { $0.1.direction == .outbound }.map(\.1.id))
-        let answered = try answeredRequests(of: customer, name, lines.map(\.1))
+        let answers = try answers(of: customer, name, lines.map(\.1))
         return JSONWriter.object(reservingCapacity: 16_384) { writer in
             writer.array("thread") { writer in
                 for (text, line) in lines where !line.isFilesOnly {
-                    line.write(text, isAnswered: line.isAnswered(by: answered), to: &writer)
+                    line.write(text, answers, to: &writer)
                 }
             }
             writePending(of: customer, without: sent, to: &writer)
@@ -102,17 +102,21 @@ extension Phone {
         }
     }
 
-    /// The identifiers of the answered questions in a page and among the newest lines, each with the newest answer's number.
-    private func answeredRequests(
+    /// The answers and their questions in a page and among the newest lines.
+    private func answers(
         of customer: PhoneCustomer, _ name: String, _ lines: [ConversationLine]
-    ) throws -> [String: Int] {
+    ) throws -> PhoneAnswers {
         let newest = try conversations.page(
             of: customer.business, named: name, .latest, maximum: 200, maximumBytes: 1 << 20)
-        let all = lines + (newest?.lines ?? []).compactMap { ConversationLine($0) }
-        return Dictionary(
-            all.filter { $0.direction == .inbound }.flatMap { line in
-                line.questionIdentifiers.map { ($0, line.sequence) }
-            }, uniquingKeysWith: max)
+        let all = Dictionary(
+            (lines + (newest?.lines ?? []).compactMap { ConversationLine($0) }).map { ($0.sequence, $0) },
+            uniquingKeysWith: { first, _ in first }
+        ).values.sorted { $0.sequence < $1.sequence }
+        let hasPayment = all.contains { $0.direction == .outbound && $0.kind == .applePay }
+        let sent = hasPayment ? gateway.messages(for: customer.id) : []
+        return PhoneAnswers(
+            all,
+            sent: Dictionary(sent.map { ($0.id, $0.message.root) }, uniquingKeysWith: { first, _ in first }))
     }
 
     /// Whether the last message that the gateway accepted for the customer says that the business types.
@@ -124,21 +128,44 @@ extension Phone {
     }
 }
 
-extension ConversationLine {
-    /// The identifiers by which a question and its answer belong together.
-    fileprivate var questionIdentifiers: [String] {
+/// Which questions of a thread the customer has answered, and by which lines.
+private struct PhoneAnswers {
+    /// The questions by the numbers of the lines that answer them.
+    private(set) var questions: [Int: MessageID] = [:]
+    /// The numbers of the answered questions.
+    private(set) var answered: Set<Int> = []
+
+    /// Reads lines in their order; `sent` has the messages as the gateway received them.
+    init(_ lines: [ConversationLine], sent: [MessageID: JSONValue]) {
+        var asked: [String: ConversationLine] = [:]
+        for line in lines {
+            let identifiers = Self.identifiers(line.message, line.kind)
+            if line.direction == .outbound {
+                // The server draws a payment's identifier when it sends the request, so the line lacks it.
+                let drawn = sent[line.id].map { Self.identifiers($0, line.kind) } ?? []
+                // A question that is sent again with the same identifiers is a new one.
+                for identifier in identifiers + drawn { asked[identifier] = line }
+            } else if let question = identifiers.lazy.compactMap({ asked[$0] }).first {
+                questions[line.sequence] = question.id
+                answered.insert(question.sequence)
+            }
+        }
+    }
+
+    /// The identifiers by which a question and its answer belong together; those of a payment are cut, as in the recorded answer.
+    private static func identifiers(_ message: JSONValue, _ kind: Kind) -> [String] {
         guard let data = message["interactiveData"] else { return [] }
-        return [data["data"]?["requestIdentifier"]?.string, data["sessionIdentifier"]?.string].compactMap(
-            \.self)
+        let request = data["data"]?["requestIdentifier"]?.string
+        return [
+            kind == .applePay ? request?.cut(toBytes: InboundEvent.shownIdentifierLength) : request,
+            data["sessionIdentifier"]?.string,
+        ].compactMap(\.self).filter { !$0.isEmpty }
     }
+}
 
-    /// A question that was sent again with the same identifiers after its answer is a new one.
-    fileprivate func isAnswered(by answers: [String: Int]) -> Bool {
-        direction == .outbound && questionIdentifiers.contains { answers[$0, default: 0] > sequence }
-    }
-
+extension ConversationLine {
     /// Writes the entry of a thread.
-    fileprivate func write(_ text: [UInt8], isAnswered: Bool, to writer: inout JSONWriter) {
+    fileprivate func write(_ text: [UInt8], _ answers: PhoneAnswers, to writer: inout JSONWriter) {
         writer.object { writer in
             writer.field("seq", sequence)
             writer.field("id", id.rawValue)
@@ -153,7 +180,8 @@ extension ConversationLine {
                     writer.field("reason", status.map { "\(outcome ?? "") with \($0)" } ?? outcome)
                 }
             }
-            writer.field("answered", isAnswered)
+            writer.field("answered", answers.answered.contains(sequence))
+            writer.field("answers", answers.questions[sequence]?.rawValue)
             writer.field("record", Int(record))
         }
     }

@@ -69,7 +69,10 @@ enum PhoneSchema {
             "id": .text, "at": .time, "direction": .choice(["inbound", "outbound"]), "kind": .text,
             "record": .count, "line": .anyObject,
         ],
-        optional: ["seq": .count, "status": .text, "reason": .text, "answered": .flag, "attempts": .count])
+        optional: [
+            "seq": .count, "status": .text, "reason": .text, "answered": .flag, "answers": .text,
+            "attempts": .count,
+        ])
     static let thread = JSONSchema.object([
         "thread": .list(entry), "pending": .list(entry), "typing": .flag, "next": .count,
     ])
