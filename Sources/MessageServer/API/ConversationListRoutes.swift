@@ -98,19 +98,14 @@ struct ConversationListRoutes: Sendable {
         var unreadable = unreadable
         let states = try conversations.compactMap { conversation -> ConversationFacts? in
             let name = conversation.digest.hexadecimal
-            let page: ConversationFiles.Page?
             do {
-                page = try files.page(
-                    of: business, named: name, .latest, maximum: Self.linesOfEach.maximum,
-                    maximumBytes: Self.linesOfEach.bytes)
+                return try ConversationFacts.read(name, of: business, files, lines: Self.linesOfEach) {
+                    store.assignment(of: business, $0)
+                }?.completed(by: store, business)
             } catch StoreError.quarantinedConversation {
                 // One damaged conversation must not make the whole list unavailable.
                 unreadable += 1
                 return nil
-            }
-            return try page.map {
-                try ConversationFacts(name: name, page: $0) { store.assignment(of: business, $0) }
-                    .completed(by: store, business)
             }
         }
         var answer = APIAnswer { writer in

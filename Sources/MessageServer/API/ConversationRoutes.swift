@@ -158,17 +158,38 @@ struct ConversationFacts {
         of request: APIRequest, _ files: ConversationFiles, _ store: Store
     ) throws -> ConversationFacts {
         let business = try request.business.id
-        let page = try files.page(
-            of: business, named: request.path("c"), .latest, maximum: 50, maximumBytes: 1 << 20)
-        guard let page, !page.lines.isEmpty else { throw APIProblem(.notFound) }
-        let facts = try ConversationFacts(name: request.path("c"), page: page) {
+        let facts = try read(request.path("c"), of: business, files, lines: (50, 1 << 20)) {
             store.assignment(of: business, $0)
         }
+        guard let facts, !facts.lines.isEmpty else { throw APIProblem(.notFound) }
         guard let customer = facts.customer, facts.assignment.state == .handler else { return facts }
         // The `ETag` must include `isClosedByCustomer`, because the store compares `If-Match` with a tag that
         // includes it.
         return facts.changed(
             to: facts.assignment, isClosed: try store.isClosedByCustomer(business, customer))
+    }
+
+    /// How far a second reading looks for the customer's last message.
+    private static let furtherLines = (maximum: 200, bytes: 128 << 10)
+
+    /// Reads a conversation with its last lines; nil when there is no such conversation.
+    ///
+    /// Typing has lines too, so that many lines can follow the customer's last message. When it is not among `lines`, the
+    /// conversation is read once more, further back.
+    static func read(
+        _ name: String, of business: BusinessID, _ files: ConversationFiles,
+        lines: (maximum: Int, bytes: Int), assignment: (CustomerID) throws -> Assignment
+    ) throws -> ConversationFacts? {
+        func facts(_ lines: (maximum: Int, bytes: Int)) throws -> ConversationFacts? {
+            let page = try files.page(
+                of: business, named: name, .latest, maximum: lines.maximum, maximumBytes: lines.bytes)
+            return try page.map { try ConversationFacts(name: name, page: $0, assignment: assignment) }
+        }
+        let first = try facts(lines)
+        guard let lines = first?.lines, let oldest = lines.first, oldest.sequence > 1,
+            !lines.contains(where: \.isFromCustomer)
+        else { return first }
+        return try facts(furtherLines)
     }
 
     private init(name: String, lines: [ConversationLine], assignment: Assignment, isClosed: Bool) {
@@ -193,7 +214,7 @@ struct ConversationFacts {
     /// The customer, as the last line names it; nil without lines.
     var customer: CustomerID? { lines.last?.customer }
 
-    init(
+    private init(
         name: String, page: ConversationFiles.Page, assignment: (CustomerID) throws -> Assignment
     ) throws {
         self.name = name

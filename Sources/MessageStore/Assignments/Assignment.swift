@@ -56,7 +56,7 @@ package struct Assignment: Hashable, Sendable {
     package internal(set) var person: Person?
     /// The reason of the hand-off; nil when none was given.
     package internal(set) var reason: String?
-    /// The note of the last release, for the next person; nil when none was given.
+    /// The note of the last release, for the next person; nil when none was given or the handler has handed off since.
     package internal(set) var note: String?
     /// The point at which the handler stopped answering; nil once the handler has received a later event.
     package internal(set) var began: Beginning?

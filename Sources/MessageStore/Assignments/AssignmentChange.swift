@@ -98,6 +98,8 @@ extension Assignment {
             (.closed, .handOff(let reason, let isAnnounced)):
             var next = self.next(.waiting, at)
             next.reason = reason?.cut(toBytes: Self.maximumTextBytes)
+            // The note was about what a person knew before the handler answered again.
+            next.note = nil
             next.isAnnounced = isAnnounced
             return .to(next)
         case (.waiting, .handOff), (.person, .handOff): return .unchanged

@@ -80,9 +80,7 @@ struct AssignmentTable: Sendable {
         case .outcome(let outcome):
             guard let handOff = outcome.handOff else { return }
             var next = handOff.assignment
-            let current = assignment(of: handOff.conversation)
-            next.note = current.note
-            next.began = current.began ?? next.began
+            next.began = assignment(of: handOff.conversation).began ?? next.began
             set(next, of: handOff.conversation, by: number, in: segment, unfinished)
         case .message(let message):
             guard message.replayOf == nil else { return }

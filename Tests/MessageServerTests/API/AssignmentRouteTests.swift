@@ -213,6 +213,12 @@ import Testing
                 let lines = try await server.api(path + "/messages").json["lines"]?.elements
                 return lines?.contains { $0["author"]?.string == "server" } ?? false
             })
+        // The list reads ten lines first, and typing has lines too.
+        for number in 0..<12 {
+            let kind: Kind = number.isMultiple(of: 2) ? .typingStart : .typingEnd
+            _ = try await customer.post(customer.message(kind))
+        }
+        #expect(try await eventually { (try await server.api(path).json["lines"]?.int ?? 0) >= 14 })
         for one in [
             try await server.api(path).json,
             try #require(await server.api(Self.base + "conversations").json["conversations"]?[0]),

@@ -115,21 +115,21 @@ import Testing
         #expect(assignment.isAnnounced)
     }
 
-    @Test
-    func `the note of a release stays for the next person, also after the handler had the conversation`()
-        throws
-    {
+    @Test(arguments: [
+        ([AssignmentChange.claim(Self.ana)], "refund agreed"),
+        ([.handOff(reason: "again"), .claim(Self.ana)], nil),
+    ])
+    func `the note of a release stays for a person who claims next, and ends with the next hand-off`(
+        changes: [AssignmentChange], note: String?
+    ) throws {
         var assignment = Self.assignment(.person)
-        for change in [
-            AssignmentChange.releaseToHandler(note: "refund agreed"), .handOff(reason: "again"),
-            .claim(Self.ana),
-        ] {
+        for change in [.releaseToHandler(note: "refund agreed")] + changes {
             guard case .to(let next) = assignment.applying(change, at: Self.now) else {
                 throw StoreError.closed
             }
             assignment = next
         }
-        #expect(assignment.note == "refund agreed")
+        #expect(assignment.note == note)
     }
 
     @Test func `a person whose identifier has control characters, or is empty or too long, is refused`() {
