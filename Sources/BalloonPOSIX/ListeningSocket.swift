@@ -159,8 +159,8 @@ private func inheritedAddress(_ raw: Int32) throws(SystemError) -> SocketAddress
         let place = unsafe base + (family == AF_INET ? 4 : 8)
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         guard unsafe inet_ntop(family, place, &text, socklen_t(INET6_ADDRSTRLEN)) != nil else { return nil }
-        let host = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return .tcp(host: host, port: 0)
+        let host = text.prefix { $0 != 0 }.map(UInt8.init(truncatingIfNeeded:))
+        return .tcp(host: String(decoding: host, as: UTF8.self), port: 0)
     }
     guard let address else { throw SystemError("getsockname", code: EINVAL) }
     return try boundAddress(raw, address)

@@ -21,7 +21,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         let status = unsafe strerror_r(code, &text, text.count)
         let message =
             status == 0
-            ? String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            ? String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(truncatingIfNeeded:)), as: UTF8.self)
             : "unknown error"
         return "\(call): \(message) (\(code))"
     }

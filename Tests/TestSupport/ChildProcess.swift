@@ -222,7 +222,8 @@ private final class End: Sendable {
 public var buildDirectory: String {
     var path = [CChar](repeating: 0, count: 4096)
     let count = readlink("/proc/self/exe", &path, path.count)
-    let executable = String(decoding: path.prefix(max(0, count)).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let bytes = path.prefix(max(0, count)).map(UInt8.init(truncatingIfNeeded:))
+    let executable = String(decoding: bytes, as: UTF8.self)
     return String(executable[..<(executable.lastIndex(of: "/") ?? executable.startIndex)])
 }
 

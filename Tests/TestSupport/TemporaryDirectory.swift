@@ -9,7 +9,7 @@ public final class TemporaryDirectory: Sendable {
     public init() {
         var template = Array("/tmp/balloon-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { fatalError("mkdtemp failed: errno \(errno)") }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        path = String(decoding: template.dropLast().map(UInt8.init(truncatingIfNeeded:)), as: UTF8.self)
     }
 
     deinit { removeTree(path) }
