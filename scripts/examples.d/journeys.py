@@ -30,7 +30,7 @@ def problem(author, programs):
         program = program and stage.real(program, {})
         if author == "Swift":
             # The folder of the debug build, so that the server is not compiled twice.
-            stage.shell(f"swift build --package-path . --scratch-path {shell.ROOT}/.build --product shop", timeout=600)
+            stage.shell(f"{shell.ROOT}/scripts/build --package-path . --scratch-path {shell.ROOT}/.build --product shop", timeout=600)
         if service:
             stage.shell('printf "whsec_%s\\n" "$(head -c 32 /dev/urandom | base64 --wrap=0)" >webhook-secret')
             if "service.py" in service:

@@ -55,6 +55,8 @@ PEOPLE = {"urn:mbid:AQAA…": CUSTOMER}
 TABLE = {
     "README | Try it | 1": Elsewhere("the second line is what CI runs; the first builds in release mode"),
     "README | Try it | 2": Elsewhere("scripts/test.d/readme"),
+    "README | Install it without building | 1": NotRun("needs the files of a release; scripts/test systemd installs the package"),
+    "README | Install it without building | 2": ENGINE,
     "README | Write a handler | 2": Elsewhere("scripts/test.d/authors builds and runs the same package"),
     "README | Write a handler | 4": Elsewhere("scripts/test.d/readme"),
     "HTTPService | Write it | 1": Run("empty", {"9000": "{port}"}),

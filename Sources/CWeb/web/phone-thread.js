@@ -175,7 +175,8 @@ export class PhoneScreen {
     row.line.setAttribute("aria-label", `${entry.direction === "inbound" ? "You" : "Business"}, ${when(entry.at)}: ${summary({ ...entry.line, kind: entry.kind })}`);
     fill(row.contents, deviceContent(entry, customer, {
       open: () => void this.#open(entry), choose: (position) => void this.#choose(entry, position),
-      download: (index) => this.#session.download(entry.id, index),
+      // A file of a queued message is not yet stored.
+      download: entry.status === "queued" ? undefined : (index) => this.#session.download(entry.id, index),
     }, options));
     if (focused) this.#text.focus();
   }
