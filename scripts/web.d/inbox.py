@@ -92,6 +92,10 @@ class Tests(Suite):
         self.picture(ben, "sheet-phone")
         ben.press_button("Take over", "document.querySelector('dialog')")
         ben.see("You have this conversation")
+        ben.size(320, 640)
+        assert ben.script("return [...document.querySelectorAll('.thread-actions button')].every((one) => one.getBoundingClientRect().right <= innerWidth)"), "a button is cut off"
+        self.picture(ben, "actions-320")
+        ben.size(*PHONE)
         ana.see("Ben has this conversation")
         assert ana.script("return document.activeElement !== document.body"), "the focus was lost"
         ben.type("#text", "Ben here.")

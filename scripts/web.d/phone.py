@@ -183,8 +183,13 @@ class Tests(DeviceSuite):
         self.tool(page, "Gateway")
         self.picture(page, "narrow-gateway")
         assert not page.script(wide), page.script(wide)
-        page.keys("Escape")
+        self.misbehave(page, "status", "503")
+        page.press_button("Done", "document.querySelector('dialog')")
         self.gone(page)
+        page.see("Gateway (1)")
+        self.picture(page, "narrow-changes")
+        assert not page.script(wide), page.script(wide)
+        assert page.script("return document.querySelector('#customer').offsetWidth") > 100, "the customer is cut off"
         page.press_button("Tools")
         self.picture(page, "narrow-tools")
         assert not page.script(wide), page.script(wide)
@@ -594,7 +599,7 @@ class Tests(DeviceSuite):
         page.script("document.querySelector('#field-payload').value = 'reference'; document.querySelector('#field-token').value = 'expired'; document.querySelector('#field-times').value = 2")
         self.picture(page, "sheet-levers")
         page.press_button("Use")
-        page.see("Levers: payload reference")
+        page.see("Levers: content reference")
         page.type("#text", "By reference")
         page.keys("Enter")
         body = self.posted("/messages", 2)[1]

@@ -7,6 +7,9 @@ import { dayOf, visible, when } from "./text.js";
 
 const longPress = 450;
 
+/// The words for levers whose names are no words.
+const leverNames = { payload: "content", delayMilliseconds: "delay in ms" };
+
 /// The status of a business's message. Apple never says that a message was delivered.
 const statusText = { queued: "Being sent…", waiting: "Queued; tried", accepted: "Accepted by Apple", failed: "Not accepted" };
 
@@ -100,7 +103,7 @@ export class PhoneScreen {
     this.#draw();
     if (!levers && document.activeElement === this.#levers) this.focus();
     this.#levers.hidden = !levers;
-    say(this.#levers, levers ? `Levers: ${Object.entries(levers).map(([name, value]) => `${name} ${value}`).join(", ")}` : "");
+    say(this.#levers, levers ? `Levers: ${Object.entries(levers).map(([name, value]) => `${leverNames[name] ?? name} ${value}`).join(", ")}` : "");
   }
 
   // The thread
