@@ -1,4 +1,3 @@
-import BalloonJSON
 package import BalloonTransport
 import BalloonWire
 package import BusinessMessages

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BusinessMessages
 
 /// Interactive content that is the same for every customer, so that it may be sent by reference.

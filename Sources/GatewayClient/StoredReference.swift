@@ -1,4 +1,3 @@
-import BalloonJSON
 package import BalloonWire
 package import BusinessMessages
 

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonTransport
 import BalloonWire
 import HandlerKit

@@ -1,4 +1,3 @@
-import BalloonJSON
 import HandlerKit
 
 /// The reading of an answer: parses its members and collects the first problems.

@@ -1,4 +1,3 @@
-import BalloonJSON
 import HandlerKit
 
 /// A line that is not JSON, and that a program evidently wrote as its answer to a call.

@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import HandlerKit
 
 /// The answer to an event.

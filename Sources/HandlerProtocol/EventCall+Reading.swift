@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import HandlerKit
 package import Logging
 

@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import HandlerKit
 
 /// The parameters of `event`, and the body of an HTTP handler's request.

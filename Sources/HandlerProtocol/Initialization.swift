@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import HandlerKit
 
 /// The server's first message: the parameters of `initialize`.

@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import HandlerKit
 
 /// The handler's answer to `initialize`.

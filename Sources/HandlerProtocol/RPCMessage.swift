@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import HandlerKit
 
 /// A message of JSON-RPC 2.0, which is one protocol line.

@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import HandlerKit
 
 /// The parameters of `reply`: a message that answers no event.

@@ -1,5 +1,4 @@
 import BalloonHTTP
-package import BalloonJSON
 package import BalloonPOSIX
 package import BalloonWire
 package import BusinessMessages

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BusinessMessages
 
 /// Sample content for a customer's message of each kind, in Apple's JSON; the caller adds sender and receiver.

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonTransport
 import BusinessMessages
 import Simulator

@@ -1,4 +1,3 @@
-import BalloonJSON
 package import BusinessMessages
 
 /// The message that a device sends when the customer answers an interactive message of a business.

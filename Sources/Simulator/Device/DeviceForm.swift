@@ -1,4 +1,3 @@
-import BalloonJSON
 package import BusinessMessages
 
 /// The pages of a form, and the order in which the customer's answers lead through them.

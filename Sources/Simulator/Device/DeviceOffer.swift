@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import BusinessMessages
 
 /// An interactive message of a business as a device shows it: the customer's possible answers.

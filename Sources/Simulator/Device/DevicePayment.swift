@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import BalloonTransport
 package import BalloonWire
 package import BusinessMessages

@@ -1,9 +1,7 @@
 import ArgumentParser
-import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
-import BusinessMessages
 import HandlerBridges
 import HandlerKit
 import Logging

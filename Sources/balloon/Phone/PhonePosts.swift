@@ -1,8 +1,6 @@
 import BalloonHTTP
-import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
-import BusinessMessages
 import HandlerBridges
 import HandlerKit
 import Logging

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BusinessMessages
 
 /// Compares a message with the pattern of a scenario: a subset, so that further members of the message do not matter.
