@@ -35,10 +35,7 @@ package enum Directory {
 
     /// Returns whether `path` is a directory or a symbolic link to one.
     package static func isDirectory(_ path: String) -> Bool {
-        var status = stat()
-        // Sound: stat fills the given value.
-        guard unsafe stat(path, &status) == 0 else { return false }
-        return status.st_mode & S_IFMT == S_IFDIR
+        FileStatus.isType(S_IFDIR, path)
     }
 
     /// Returns whether anything exists at `path`; throws when that cannot be determined.

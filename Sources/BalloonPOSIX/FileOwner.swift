@@ -9,14 +9,6 @@ package enum FileOwner {
     /// The user who started this process; ``actAsOwner(of:)`` does not change it.
     package static var realUser: UInt32 { getuid() }
 
-    /// The owner and the permission bits of a file; a symbolic link is not followed.
-    package static func ownerAndMode(of path: String) throws(SystemError) -> (owner: UInt32, mode: UInt32) {
-        var status = stat()
-        // Sound: lstat fills the given value.
-        _ = try uninterrupted("lstat") { unsafe lstat(path, &status) }
-        return (status.st_uid, status.st_mode & 0o7777)
-    }
-
     /// Gives this process the rights of a directory's owner instead of root's; does nothing for other users, and when root
     /// owns the directory or the directory does not exist.
     ///
@@ -24,14 +16,8 @@ package enum FileOwner {
     /// may not write. Changes all threads. ``actAsRealUser()`` returns the rights.
     package static func actAsOwner(of directory: String) throws(SystemError) {
         guard currentUser == 0 else { return }
-        var status = stat()
-        do throws(SystemError) {
-            // Sound: stat fills the given value.
-            _ = try uninterrupted("stat") { unsafe stat(directory, &status) }
-        } catch {
-            if error.isMissing { return }
-            throw error
-        }
+        let found = try SystemError.unlessMissing { () throws(SystemError) in try FileStatus.read(directory) }
+        guard let status = found else { return }
         let (user, group) = (status.st_uid, status.st_gid)
         if user == 0 { return }
         _ = try uninterrupted("setgroups") { setgroups(0, nil) }

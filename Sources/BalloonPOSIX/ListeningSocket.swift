@@ -170,8 +170,7 @@ private func inheritedAddress(_ raw: Int32) throws(SystemError) -> SocketAddress
 ///
 /// Any other file stays, so that binding fails.
 private func removeStaleSocket(_ path: String) throws(SystemError) {
-    var status = stat()
-    guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return }
+    guard FileStatus.isType(S_IFSOCK, path) else { return }
     do throws(SystemError) {
         _ = try Descriptor.connect(to: .unix(path: path))
     } catch {

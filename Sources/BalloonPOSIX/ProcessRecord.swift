@@ -76,7 +76,7 @@ package struct ProcessRecord: Hashable, Sendable {
         text("/proc/sys/kernel/random/boot_id")?.split(separator: "\n").first.map(String.init)
     }
 
-    private static func text(_ path: String) -> String? {
+    static func text(_ path: String) -> String? {
         // 4 MiB is more than enough: an environment may have 2 MiB (execve(2), "Limits on size of arguments
         // and environment").
         guard let file = try? Descriptor.open(reading: path),

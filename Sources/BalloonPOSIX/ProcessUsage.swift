@@ -19,7 +19,8 @@ package struct ProcessUsage: Sendable {
 
     /// Reads the current usage; nil when `/proc` is not mounted.
     package init?() {
-        guard let status = Self.text("/proc/self/stat"), let machine = Self.text("/proc/stat"),
+        guard let status = ProcessRecord.text("/proc/self/stat"),
+            let machine = ProcessRecord.text("/proc/stat"),
             let fields = status.split(separator: ")").last?.split(separator: " ").map(String.init),
             fields.count > 21, let user = UInt64(fields[11]), let system = UInt64(fields[12]),
             let threads = UInt64(fields[17]), let start = UInt64(fields[19]),
@@ -37,13 +38,5 @@ package struct ProcessUsage: Sendable {
         // If /proc/self/fd is unreadable, the count is unknown and reported as 0.
         openFiles = (try? Directory.names(in: "/proc/self/fd").count) ?? 0
         maximumOpenFiles = OpenFileLimit.current
-    }
-
-    private static func text(_ path: String) -> String? {
-        // A missing file means that /proc is not mounted.
-        guard let file = try? Descriptor.open(reading: path),
-            let bytes = try? file.readToEnd(maximumBytes: 1 << 20)
-        else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

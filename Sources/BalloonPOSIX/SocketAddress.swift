@@ -60,27 +60,19 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// The address as a kernel structure; nil when the host is not a literal.
     var storage: (address: sockaddr_storage, length: socklen_t)? {
-        var storage = sockaddr_storage()
         switch self {
         case .tcp(let host, let port) where host.contains(":"):
             var address = sockaddr_in6()
             address.sin6_family = sa_family_t(AF_INET6)
             address.sin6_port = port.bigEndian
             guard unsafe inet_pton(AF_INET6, host, &address.sin6_addr) == 1 else { return nil }
-            // Sound: sockaddr_storage can hold every address structure.
-            unsafe withUnsafeMutableBytes(of: &storage) {
-                unsafe $0.storeBytes(of: address, as: sockaddr_in6.self)
-            }
-            return (storage, socklen_t(MemoryLayout<sockaddr_in6>.size))
+            return stored(address)
         case .tcp(let host, let port):
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = port.bigEndian
             guard unsafe inet_pton(AF_INET, host, &address.sin_addr) == 1 else { return nil }
-            unsafe withUnsafeMutableBytes(of: &storage) {
-                unsafe $0.storeBytes(of: address, as: sockaddr_in.self)
-            }
-            return (storage, socklen_t(MemoryLayout<sockaddr_in>.size))
+            return stored(address)
         case .unix(let path):
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
@@ -88,10 +80,16 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
             guard bytes.count <= 107 else { return nil }
             // Sound: 107 bytes and the existing NUL fit the 108 bytes of sun_path.
             unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-            unsafe withUnsafeMutableBytes(of: &storage) {
-                unsafe $0.storeBytes(of: address, as: sockaddr_un.self)
-            }
-            return (storage, socklen_t(MemoryLayout<sockaddr_un>.size))
+            return stored(address)
         }
     }
+}
+
+private func stored<Address>(
+    _ address: Address
+) -> (address: sockaddr_storage, length: socklen_t) {
+    var storage = sockaddr_storage()
+    // Sound: sockaddr_storage can hold every address structure.
+    unsafe withUnsafeMutableBytes(of: &storage) { unsafe $0.storeBytes(of: address, as: Address.self) }
+    return (storage, socklen_t(MemoryLayout<Address>.size))
 }

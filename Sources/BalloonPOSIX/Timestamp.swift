@@ -137,7 +137,7 @@ private struct DigitReader {
 }
 
 /// Returns the proleptic Gregorian date of a day; years start in March here, so that the leap day is last.
-private func civilDate(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
+package func civilDate(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = daysSinceEpoch + 719_468
     let era = shifted.flooredQuotient(by: 146_097)
     let dayOfEra = shifted - era * 146_097

@@ -27,13 +27,18 @@ package struct SHA256 {
         return digest
     }
 
+    /// The 32 bytes of the hash of all added bytes.
+    package var digest: [UInt8] {
+        let digest = finish()
+        return digest.indices.map { digest[$0] }
+    }
+
     /// Computes the 32 bytes of the hash of `bytes`.
     package static func hash(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        let digest = bytes.withSpan { bytes in
+        bytes.withSpan { bytes in
             var hash = SHA256()
             hash.update(bytes)
-            return hash.finish()
+            return hash.digest
         }
-        return digest.indices.map { digest[$0] }
     }
 }

@@ -75,18 +75,18 @@ package final class AttachmentFiles: Sendable {
         let temporary = try newPath()
         do throws(SystemError) {
             let file = try File(temporary, for: .creating)
-            let hash = SHA256Stream()
+            var hash = SHA256()
             var sizeBytes = 0
             while true {
                 let piece = try source.read(at: sizeBytes, count: 1 << 16)
                 if piece.isEmpty { break }
                 sizeBytes += piece.count
                 guard sizeBytes <= maximumBytes else { throw .fileTooLarge }
-                hash.append(piece)
+                hash.update(piece.span)
                 try file.append(piece)
             }
             try file.synchronize()
-            let sha256 = Hex.encode(hash.bytes)
+            let sha256 = Hex.encode(hash.digest)
             try publish(temporary, as: sha256, into: hold)
             return Stored(sha256: sha256, sizeBytes: sizeBytes)
         } catch {
@@ -117,13 +117,13 @@ package final class AttachmentFiles: Sendable {
             let now = SystemClock.secondsSince1970()
             if Directory.exists(path) {
                 if !Directory.exists(use) {
-                    let older = try FileTime.modifiedSecondsSince1970(path)
+                    let older = try FileStatus.modifiedSecondsSince1970(path)
                     let names = try Directory.names(in: folder)
                     if !names.contains(where: { ContentUse(name: $0)?.sha256 == sha256[...] }) {
                         try record(path + "." + ContentUse.anyBusiness, at: older)
                     }
                 }
-                try FileTime.setModified(path, secondsSince1970: now)
+                try FileStatus.setModified(path, secondsSince1970: now)
                 try Directory.remove(temporary)
             } else {
                 if try Directory.make(folder) { try Directory.synchronize(directory) }
@@ -147,7 +147,7 @@ package final class AttachmentFiles: Sendable {
 
     private func record(_ use: String, at seconds: Int) throws(SystemError) {
         if !Directory.exists(use) { _ = try File(use, for: .creating) }
-        try FileTime.setModified(use, secondsSince1970: seconds)
+        try FileStatus.setModified(use, secondsSince1970: seconds)
     }
 
     /// Removes all incomplete files.
@@ -179,7 +179,7 @@ package final class AttachmentFiles: Sendable {
     ) throws(SystemError) -> Int {
         func isDue(_ name: String, after period: Duration?) throws(SystemError) -> Bool {
             guard let period else { return false }
-            let modified = try FileTime.modifiedSecondsSince1970(folder + "/" + name)
+            let modified = try FileStatus.modifiedSecondsSince1970(folder + "/" + name)
             return modified < now - Int(period.components.seconds)
         }
         let names = try Directory.names(in: folder)

@@ -11,7 +11,7 @@ final class IncomingFile: Sendable {
         var file: File?
         var sizeBytes = 0
         var checksum = AttachmentChecksum()
-        let hash = SHA256Stream()
+        var hash = SHA256()
         var failure: SystemError?
     }
 
@@ -82,7 +82,7 @@ final class IncomingFile: Sendable {
     private func append(_ piece: [UInt8], of ciphertext: [UInt8]) throws(SystemError) {
         try state.withLock { state throws(SystemError) in
             state.checksum.append(ciphertext)
-            state.hash.append(piece)
+            state.hash.update(piece.span)
             state.sizeBytes += piece.count
             do throws(SystemError) { try state.file?.append(piece) } catch {
                 state.failure = error
@@ -95,7 +95,7 @@ final class IncomingFile: Sendable {
         // The transport does not open the sink for an empty answer, so create the empty file here.
         if state.withLock({ $0.file == nil }) { try begin() }
         let (sizeBytes, checksum, hash) = state.withLock {
-            ($0.sizeBytes, $0.checksum.bytes, $0.hash.bytes)
+            ($0.sizeBytes, $0.checksum.bytes, $0.hash.digest)
         }
         if let expected = reference.sizeBytes, expected != sizeBytes {
             throw GatewayError.lengthMismatch(expectedBytes: expected, actualBytes: sizeBytes)

@@ -1,5 +1,4 @@
 import BalloonJSON
-import BalloonWire
 
 /// Decodes a payload that `decodePayload` refused, without Apple; returns nil when `payload` has another
 /// format.
@@ -72,18 +71,7 @@ private func structure(_ text: String) -> JSONDocument? {
     return document
 }
 
+/// Returns nil for a percent sign without two hexadecimal digits: the parameter is not percent-encoded.
 private func percentDecoded(_ text: Substring.UTF8View) -> String? {
-    var bytes: [UInt8] = []
-    var rest = text[...]
-    while let byte = rest.popFirst() {
-        guard byte == UInt8(ascii: "%") else {
-            bytes.append(byte)
-            continue
-        }
-        // A percent sign without two hexadecimal digits means that the parameter is not percent-encoded.
-        guard rest.count >= 2, let pair = try? Hex.decode(rest.prefix(2)) else { return nil }
-        bytes += pair
-        rest = rest.dropFirst(2)
-    }
-    return String(validating: bytes, as: UTF8.self)
+    text.percentDecoded().flatMap { String(validating: $0, as: UTF8.self) }
 }

@@ -1,4 +1,3 @@
-import BalloonJSON
 package import HandlerKit
 import HandlerProtocol
 import Synchronization
@@ -37,18 +36,11 @@ extension ChildHandler {
         }
         switch answer {
         case .success(let result): return result
-        case .failure(.cancelled) where time == nil:
-            await session.notify(
-                RPCLine.notification(method: Method.cancel) {
-                    $0.field("callId", number.load(ordering: .relaxed))
-                })
-            await session.checkForLife()
-            throw BridgeError.cancelled
-        case .failure(.notReading):
-            await session.checkForLife()
-            throw BridgeError.notReading
+        case .failure(.cancelled) where time != nil: throw BridgeError.cancelled
         // Keep the program's message nowhere, not even in memory: it may quote a customer.
-        case .failure(let error): throw error
+        case .failure(let error):
+            await session.check(after: error) { $0.field("callId", number.load(ordering: .relaxed)) }
+            throw error
         }
     }
 }

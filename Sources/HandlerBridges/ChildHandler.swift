@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 package import HandlerKit
 import HandlerProtocol
@@ -188,17 +187,9 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
                 "[error] delivery \(context.record): the handler answered with error "
                     + "\(failure.code): \(failure.message.shortened(toBytes: Self.maximumQuoteBytes))")
             return try outcome(failure)
-        case .failure(.cancelled):
-            await session.notify(
-                RPCLine.notification(method: Method.cancel) {
-                    $0.field("deliveryId", context.deliveryID.rawValue)
-                })
-            await session.checkForLife()
-            throw BridgeError.cancelled
-        case .failure(.notReading):
-            await session.checkForLife()
-            throw BridgeError.notReading
-        case .failure(let error): throw error
+        case .failure(let error):
+            await session.check(after: error) { $0.field("deliveryId", context.deliveryID.rawValue) }
+            throw error
         }
     }
 

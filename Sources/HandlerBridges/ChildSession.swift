@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import BalloonPOSIX
 import Dispatch
 package import HandlerKit
@@ -167,6 +166,12 @@ package actor ChildSession {
 
     /// Marks the handshake as complete; from then on the child is not killed for noise lines.
     package func introduced() { isIntroduced = true }
+
+    /// Tells the program that a call was cancelled, and checks for life when it did not answer or read.
+    func check(after error: BridgeError, cancelling call: (inout JSONWriter) -> Void) {
+        if error == .cancelled { notify(RPCLine.notification(method: Method.cancel, call)) }
+        if error == .cancelled || error == .notReading { checkForLife() }
+    }
 
     /// Sends a ping, and kills the process group unless the process writes something within the time limit.
     func checkForLife() {

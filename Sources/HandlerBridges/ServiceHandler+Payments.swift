@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonTransport
 import HandlerKit
 import HandlerProtocol
@@ -39,7 +38,7 @@ extension ServiceHandler {
         do throws(AnswerRefusal) { return try ServiceAnswer.read(response) } catch { throw .notJSON }
     }
 
-    private func post(
+    func post(
         _ request: TransportRequest, over transport: any HTTPTransport
     ) async throws -> TransportResponse {
         let response: TransportResponse

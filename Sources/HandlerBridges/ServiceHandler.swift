@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
@@ -242,13 +241,7 @@ extension ServiceHandler: RetentionHandler {
         var call = self.request(body, id: request.requestIdentifier.text, until: context.deadline)
         // The question changes nothing, and the App Store waits for the answer.
         call.mustHappenOnce = false
-        let response: TransportResponse
-        do {
-            response = try await transport.send(call)
-        } catch {
-            throw Self.failure(error as? TransportError)
-        }
-        guard (200..<300).contains(response.status) else { throw BridgeError.status(response.status) }
+        let response = try await post(call, over: transport)
         guard case .result(let result) = try answer(response) else { return nil }
         return try RetentionCall.choice(result)
     }

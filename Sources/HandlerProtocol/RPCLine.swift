@@ -1,5 +1,4 @@
-package import BalloonJSON
-import HandlerKit
+package import HandlerKit
 
 /// The writing of protocol lines; each line ends with a line feed.
 ///

@@ -58,7 +58,7 @@ extension Store {
         // Without the folder there is no journal; a segment that retention deletes meanwhile counts as empty.
         let names = ((try? Directory.names(in: folder)) ?? []).filter { SegmentName.firstRecord($0) != nil }
         return names.reduce(0) { total, name in
-            total + UInt64(clamping: (try? FileSize.bytes(folder + "/" + name)) ?? 0)
+            total + UInt64(clamping: (try? FileStatus.sizeBytes(folder + "/" + name)) ?? 0)
         }
     }
 

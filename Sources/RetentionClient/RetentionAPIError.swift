@@ -42,4 +42,14 @@ package enum RetentionAPIError: Error, Sendable, Equatable {
         case (_, nil): self = .unreadable
         }
     }
+
+    /// Makes a call that may be repeated, and ignores the error `done`, which says that the change was
+    /// already made.
+    package static func unless(
+        _ done: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Void
+    ) async throws(RetentionAPIError) {
+        do throws(RetentionAPIError) { try await call() } catch {
+            guard error.knownCode == done else { throw error }
+        }
+    }
 }

@@ -118,7 +118,7 @@ package struct RetentionApplication: Sendable {
                     Progress(number: index + 1, total: images + messages, remaining: remaining)))
             let png = try Descriptor.open(reading: image.path)
                 .readToEnd(maximumBytes: RetentionFolder.maximumImageBytes)
-            try await unless(.imageExists) { () async throws(RetentionAPIError) in
+            try await RetentionAPIError.unless(.imageExists) { () async throws(RetentionAPIError) in
                 try await api.uploadImage(image.id, image.size, png: png)
             }
         }
@@ -128,7 +128,7 @@ package struct RetentionApplication: Sendable {
                 .uploadsMessage(
                     message.name,
                     Progress(number: images + index + 1, total: images + messages, remaining: remaining)))
-            try await unless(.messageExists) { () async throws(RetentionAPIError) in
+            try await RetentionAPIError.unless(.messageExists) { () async throws(RetentionAPIError) in
                 try await api.uploadMessage(message.id, message.content)
             }
         }
@@ -140,10 +140,7 @@ package struct RetentionApplication: Sendable {
     /// Asks the App Store for each default of the folder; Apple's rate limits apply.
     package func defaultChanges() async throws(RetentionAPIError) -> [DefaultChange] {
         var changes: [DefaultChange] = []
-        for key in folder.defaults.keys {
-            guard let name = folder.defaults.messages[key], let message = folder.message(name) else {
-                continue
-            }
+        for (key, message) in wantedDefaults {
             let current = try await api.defaultMessage(key)
             if current != message.id {
                 changes.append(DefaultChange(key: key, name: message.name, current: current))
@@ -152,11 +149,15 @@ package struct RetentionApplication: Sendable {
         return changes
     }
 
+    /// The default messages that the folder names, in the order of their keys.
+    private var wantedDefaults: [(key: DefaultMessages.Key, message: RetentionFolder.Message)] {
+        folder.defaults.keys.compactMap { key in
+            folder.defaults.messages[key].flatMap(folder.message(_:)).map { (key, $0) }
+        }
+    }
+
     private func setDefaults() async throws {
-        for key in folder.defaults.keys {
-            guard let name = folder.defaults.messages[key], let message = folder.message(name) else {
-                continue
-            }
+        for (key, message) in wantedDefaults {
             report(.setsDefault(key))
             try await set(key, to: message.id)
         }
@@ -194,24 +195,15 @@ package struct RetentionApplication: Sendable {
     private func delete(_ plan: RetentionPlan) async throws {
         for message in plan.deletedMessages {
             report(.deletesMessage(message))
-            try await unless(.messageNotFound) { () async throws(RetentionAPIError) in
+            try await RetentionAPIError.unless(.messageNotFound) { () async throws(RetentionAPIError) in
                 try await api.deleteMessage(message)
             }
         }
         for image in plan.deletedImages {
             report(.deletesImage(image))
-            try await unless(.imageNotFound) { () async throws(RetentionAPIError) in
+            try await RetentionAPIError.unless(.imageNotFound) { () async throws(RetentionAPIError) in
                 try await api.deleteImage(image)
             }
-        }
-    }
-
-    /// Runs a call, and ignores the error `done`, which means that an earlier attempt already had the effect.
-    private func unless(
-        _ done: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Void
-    ) async throws(RetentionAPIError) {
-        do throws(RetentionAPIError) { try await call() } catch {
-            guard error.knownCode == done else { throw error }
         }
     }
 }

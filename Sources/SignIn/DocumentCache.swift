@@ -53,7 +53,7 @@ actor DocumentCache<Document: Sendable> {
         }
         let task = entry.fetch ?? start(fetch, at: address, isRefetch: isFresh)
         let old = keepsOldCopy ? entry.document : nil
-        guard let result = await value(of: task, before: deadline) else {
+        guard let result = await task.value(within: ContinuousClock.now.duration(to: deadline)) else {
             if let old { return old }
             throw .late(call)
         }
@@ -97,27 +97,5 @@ actor DocumentCache<Document: Sendable> {
         guard entries.count >= Self.maximumCount else { return }
         let oldest = entries.filter { $0.value.fetch == nil }.min { $0.value.storedAt < $1.value.storedAt }
         if let oldest { entries[oldest.key] = nil }
-    }
-}
-
-/// Waits for the value of a task until a deadline; returns nil at the deadline, while the task continues.
-private func value<Value: Sendable>(
-    of task: Task<Value, Never>, before deadline: ContinuousClock.Instant
-) async -> Value? {
-    let isDecided = OnceFlag()
-    return await withCheckedContinuation { continuation in
-        let timer = Task {
-            // A cancelled sleep means that the value arrived first.
-            try? await Task.sleep(until: deadline, clock: .continuous)
-            if isDecided.claim() { continuation.resume(returning: nil) }
-        }
-        Task {
-            let value = await task.value
-            // Claim before cancelling the timer: a cancelled timer wakes at once, and would claim first and
-            // return nil.
-            guard isDecided.claim() else { return }
-            timer.cancel()
-            continuation.resume(returning: value)
-        }
     }
 }

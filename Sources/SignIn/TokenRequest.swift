@@ -37,7 +37,7 @@ func authenticated(
     case .basic(let secret):
         // RFC 6749 §2.3.1: identifier and secret are each form-encoded before they are joined.
         let text = String(decoding: secret.bytes, as: UTF8.self)
-        let pair = percentEncoded(clientID) + ":" + percentEncoded(text)
+        let pair = clientID.percentEncoded + ":" + text.percentEncoded
         headers.append((name: "authorization", value: "Basic " + Base64.encode(pair.utf8)))
     case .privateKeyJWT:
         form.add("client_id", clientID)

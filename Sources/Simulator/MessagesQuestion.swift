@@ -14,7 +14,8 @@ struct MessagesQuestion: Sendable {
         for pair in query.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(
                 separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            let value = parts.count == 2 ? percentDecoded(parts[1]) : ""
+            // A plus sign stands for itself, because customers' identities contain plus signs.
+            let value = parts.count == 2 ? String(decoding: parts[1], as: UTF8.self).percentDecoded : ""
             switch String(decoding: parts[0], as: UTF8.self) {
             case "customer": customer = value.isEmpty ? nil : CustomerID(value)
             case "after": after = Int(value) ?? 0
@@ -34,40 +35,7 @@ struct MessagesQuestion: Sendable {
 
     /// The query, without `?`.
     var query: String {
-        let customer = customer.map { "customer=\(percentEncoded($0.rawValue))&" } ?? ""
+        let customer = customer.map { "customer=\($0.rawValue.percentEncoded)&" } ?? ""
         return customer + "after=\(after)&wait=\(wait / .seconds(1))"
     }
-}
-
-/// Decodes percent-encoded text (RFC 3986 §2.1); a plus sign stands for itself, because customers' identities
-/// contain plus signs.
-private func percentDecoded(_ text: ArraySlice<UInt8>) -> String {
-    var decoded: [UInt8] = []
-    var rest = text
-    while let byte = rest.popFirst() {
-        if byte == UInt8(ascii: "%"), rest.count >= 2,
-            let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-        {
-            decoded.append(value)
-            rest.removeFirst(2)
-        } else {
-            decoded.append(byte)
-        }
-    }
-    return String(decoding: decoded, as: UTF8.self)
-}
-
-/// Percent-encodes every byte except the unreserved characters (RFC 3986 §2.3).
-private func percentEncoded(_ text: String) -> String {
-    var encoded = ""
-    for byte in text.utf8 {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            encoded.unicodeScalars.append(Unicode.Scalar(byte))
-        default: encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }
-    }
-    return encoded
 }

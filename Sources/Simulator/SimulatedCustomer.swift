@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 package import BalloonTransport
 package import BalloonWire
@@ -155,7 +154,7 @@ package struct SimulatedCustomer: Sendable {
             method: "POST", url: place["upload-url"]?.string ?? "", timeout: .seconds(600),
             allowsPlainHTTP: true)
         upload.source = ContentSource(sizeBytes: sizeBytes) {
-            let cipher = FileCipher(try AES256CTR(key: key.secret))
+            let cipher = try CipherStream(key)
             var position = 0
             return { maximumBytes in
                 var piece = try file.read(at: position, count: maximumBytes)
@@ -236,13 +235,4 @@ package struct SimulatedCustomer: Sendable {
     private func quoted(_ text: String) -> [UInt8] {
         JSONWriter.value { $0.string(text) }
     }
-}
-
-/// A cipher in a class, so that a closure can hold it.
-private final class FileCipher {
-    private var cipher: AES256CTR
-
-    init(_ cipher: consuming AES256CTR) { self.cipher = cipher }
-
-    func apply(to piece: inout [UInt8]) { cipher.apply(to: &piece) }
 }

@@ -36,7 +36,7 @@ struct BackupTests {
         let server = withServer ? try await RecordingServer.start(in: directory) : nil
         let done = try await shell.run("balloon backup nightly.tar")
         #expect(done.status == 0 && done.output.hasPrefix("backed up "), "\(done.errors)")
-        #expect(try FileOwner.ownerAndMode(of: directory.file("nightly.tar")).mode == 0o600)
+        #expect(try FileStatus.ownerAndMode(of: directory.file("nightly.tar")).mode == 0o600)
         #expect(!Directory.exists(directory.file("nightly.tar.new")))
         let checked = try await shell.run(
             "mkdir out && tar xf nightly.tar -C out && cd out && sha256sum --quiet -c SHA256SUMS && cat manifest.json"
@@ -66,7 +66,7 @@ struct BackupTests {
             "chmod 755 . && chown -hR 65534:65534 data && mkdir -m 700 private && balloon backup private/nightly.tar"
         )
         #expect(done.status == 0, "\(done.errors)")
-        #expect(try FileOwner.ownerAndMode(of: directory.file("private/nightly.tar")) == (0, 0o600))
+        #expect(try FileStatus.ownerAndMode(of: directory.file("private/nightly.tar")) == (0, 0o600))
     }
 
     @Test func `a backup goes through a pipe, and customers that were erased later stay erased`() async throws

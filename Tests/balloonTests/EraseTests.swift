@@ -112,11 +112,11 @@ struct EraseTests {
         #expect(restored.status == 0)
         let done = try await shell.run("balloon export out --customer tel:+49301234")
         #expect(done.status == 0, "\(done.errors)")
-        #expect(try FileOwner.ownerAndMode(of: directory.file("out")).owner == 0)
+        #expect(try FileStatus.ownerAndMode(of: directory.file("out")).owner == 0)
         let audit = String(
             decoding: try File(directory.file("data/audit.jsonl"), for: .reading).readAll(), as: UTF8.self)
         #expect(audit.contains(#""by":{"uid":0},"command":"balloon export","conversations":[""#), "\(audit)")
-        #expect(try FileOwner.ownerAndMode(of: directory.file("data/audit.jsonl")).owner == 65534)
+        #expect(try FileStatus.ownerAndMode(of: directory.file("data/audit.jsonl")).owner == 65534)
     }
 
     @Test(arguments: [("tel:+49155501", "urn:mbid:invited"), ("urn:mbid:invited", "tel:+49155501")])

@@ -6,7 +6,7 @@ import Payments
 enum SecretFiles {
     /// A warning for each file that every user of the machine can read.
     static func warnings(about files: [String]) -> [ConfigurationProblem] {
-        files.filter(FileMode.isReadableByOthers).map { file in
+        files.filter(FileStatus.isReadableByOthers).map { file in
             ConfigurationProblem(
                 at: .file(file), "contains a secret and can be read by every user of this machine",
                 hint: "run chmod o-rwx on it, or give it mode 0440 where it is mounted")

@@ -58,7 +58,9 @@ package final class InspectorEvents: StageObserver {
     }
 
     /// Adds an event and wakes all waiters.
-    package func add(_ name: String, _ data: [UInt8]) { add(name, nil) { _ in data } }
+    package func add(_ name: String, _ data: (inout JSONWriter) -> Void) {
+        add(name, nil) { _ in JSONWriter.object(data) }
+    }
 
     private func add(_ name: String, _ stage: StageEvent?, _ data: (Int) -> [UInt8]) {
         state.withLock { state in
@@ -83,7 +85,7 @@ package final class InspectorEvents: StageObserver {
             state.events = Deque()
             state.bytes = 0
         }
-        add("reset", Array("{}".utf8))
+        add("reset") { _ in }
     }
 
     /// Ends all waits and streams.

@@ -1,3 +1,5 @@
+import BalloonHTTP
+
 /// The pages of the path `/landing`.
 ///
 /// Every value in a page comes from an unknown sender. It is escaped, and never becomes the address of a link
@@ -6,11 +8,11 @@ enum OnboardingPage {
     /// Returns the form; the browser sends Apple's values back in hidden fields.
     static func form(_ claim: OnboardingClaim) -> PublicPage {
         let hidden = [("id", claim.business), ("name", claim.name), ("logo", claim.logo)].map { name, value in
-            #"<input type="hidden" name="\#(name)" value="\#(PublicPage.escaped(value))">"#
+            #"<input type="hidden" name="\#(name)" value="\#(value.htmlEscaped)">"#
         }
         let facts = [("Name", claim.name), ("Business ID", claim.business), ("Logo", claim.logo)]
             .filter { !$0.1.isEmpty }
-            .map { "<dt>\($0.0)</dt><dd><bdi>\(PublicPage.escaped($0.1))</bdi></dd>" }
+            .map { "<dt>\($0.0)</dt><dd><bdi>\($0.1.htmlEscaped)</bdi></dd>" }
         return PublicPage(
             title: "Connect your business",
             main: """

@@ -1,10 +1,11 @@
+import BalloonHTTP
 import Payments
 
 /// The page for a device that cannot pay with Apple Pay.
 enum PaymentPage {
     /// The page of the business with this name, for a request in this standing.
     static func page(business: String, _ standing: Payment.Standing) -> PublicPage {
-        let name = PublicPage.escaped(business)
+        let name = business.htmlEscaped
         let (charged, advice) =
             switch standing {
             case .unpaid: ("Nothing was charged.", ask)

@@ -34,7 +34,7 @@ struct PublicPage: Sendable {
         <head>
         <meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1">
-        <title>\(Self.escaped(title))</title>
+        <title>\(title.htmlEscaped)</title>
         <style>\(Self.style)</style>
         </head>
         <body>
@@ -59,21 +59,5 @@ struct PublicPage: Sendable {
                 ("Content-Security-Policy", policy), ("X-Content-Type-Options", "nosniff"),
                 ("X-Frame-Options", "DENY"),
             ])
-    }
-
-    /// Returns the text with the characters that have a meaning in HTML replaced by entities.
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

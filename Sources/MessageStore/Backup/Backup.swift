@@ -91,7 +91,7 @@ package struct Backup {
     /// Returns the time of the latest complete backup, to the second; nil when none is known.
     package static func lastSuccess(in dataDirectory: String) -> Timestamp? {
         let path = DataDirectory(path: dataDirectory).lastBackup
-        return (try? FileTime.modifiedSecondsSince1970(path)).map {
+        return (try? FileStatus.modifiedSecondsSince1970(path)).map {
             Timestamp(milliseconds: Int64($0) * 1000)
         }
     }
@@ -175,7 +175,7 @@ package struct Backup {
             defer { contents = scan }
             try archive.add(
                 file, as: path, sizeBytes: size,
-                modifiedAt: try FileTime.modifiedSecondsSince1970(source)
+                modifiedAt: try FileStatus.modifiedSecondsSince1970(source)
             ) { if isScanned { scan.take($0) } }
             return true
         } catch let error as SystemError {

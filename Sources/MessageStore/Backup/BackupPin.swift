@@ -57,7 +57,7 @@ package struct FileChangePermit: Sendable {
                 guard error.wouldBlock else { throw error }
                 // The pin wrote its process number to the file when it began, so the file is as old as the
                 // pin.
-                let age = now - (try FileTime.modifiedSecondsSince1970(path))
+                let age = now - (try FileStatus.modifiedSecondsSince1970(path))
                 guard age >= Int(BackupPin.maximumAge.components.seconds) else { return nil }
                 lock = nil
             }

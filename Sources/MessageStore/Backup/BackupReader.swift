@@ -94,7 +94,7 @@ struct BackupReader {
                 do throws(SystemError) { try file.append(Array(piece)) } catch { failure = error }
             }
             if let failure { throw failure }
-            try FileTime.setModified(path, secondsSince1970: header.modifiedAt)
+            try FileStatus.setModified(path, secondsSince1970: header.modifiedAt)
         } catch let error as SystemError {
             throw StoreError.unavailable(path: path, error)
         }

@@ -162,7 +162,7 @@ extension CustomerErasure {
         var count = 0
         try files.remove(in: parent) { name in
             // A content without a time is gone. The files of its uses have names that begin with the content's.
-            let modified = (try? FileTime.modifiedSecondsSince1970(parent + "/" + name)) ?? 0
+            let modified = (try? FileStatus.modifiedSecondsSince1970(parent + "/" + name)) ?? 0
             guard hashes.contains(String(name.prefix(64))), began.map({ modified < $0 }) ?? true
             else { return false }
             if hashes.contains(name) { count += 1 }

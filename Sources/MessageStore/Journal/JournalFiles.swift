@@ -19,7 +19,7 @@ package struct JournalFiles: Sendable {
         guard Directory.exists(directory) else { return 0 }
         return try Directory.names(in: directory).reduce(0) { last, name in
             // A segment may be deleted meanwhile, and then has no time.
-            max(last, (try? FileTime.modifiedSecondsSince1970(directory + "/" + name)) ?? 0)
+            max(last, (try? FileStatus.modifiedSecondsSince1970(directory + "/" + name)) ?? 0)
         }
     }
 

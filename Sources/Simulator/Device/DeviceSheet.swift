@@ -1,6 +1,5 @@
-package import BalloonJSON
 import BalloonTransport
-import BusinessMessages
+package import BusinessMessages
 
 /// The payment sheet of a device: the sums, the customer's selections, and the answers so far.
 package struct DeviceSheet: Sendable {

@@ -1,5 +1,4 @@
 import BalloonHTTP
-package import BalloonJSON
 package import BalloonTransport
 import BalloonWire
 package import BusinessMessages
@@ -162,8 +161,7 @@ package struct DeviceSignIn: Sendable {
     }
 
     private static func encoded(_ fields: [(String, String)]) -> String {
-        fields.map { FakeProviderPage.percentEncoded($0) + "=" + FakeProviderPage.percentEncoded($1) }
-            .joined(separator: "&")
+        fields.map { $0.percentEncoded + "=" + $1.percentEncoded }.joined(separator: "&")
     }
 
     /// Resolves an address in a form or redirect against the address of its page (a part of RFC 3986 §5.2).

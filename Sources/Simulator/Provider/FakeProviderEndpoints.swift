@@ -129,7 +129,7 @@ struct FakeProviderEndpoints: Sendable {
         if !memory.has(.omitsIssuer), let issuer = memory.issuer {
             answer.append(("iss", memory.has(.wrongIssuer) ? "https://attacker.example" : issuer))
         }
-        let query = answer.map { "\($0)=\(FakeProviderPage.percentEncoded($1))" }.joined(separator: "&")
+        let query = answer.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
         return redirect(to: redirectURI + (redirectURI.contains("?") ? "&" : "?") + query)
     }
 

@@ -7,7 +7,7 @@ enum FakeProviderPage {
     /// Apple MSP API, "Password AutoFill".
     static func signIn(fields: [(name: String, value: String)]) -> HTTPResponse {
         let hidden = fields.map { field in
-            #"<input type="hidden" name="\#(escaped(field.name))" value="\#(escaped(field.value))">"#
+            #"<input type="hidden" name="\#(field.name.htmlEscaped)" value="\#(field.value.htmlEscaped)">"#
         }
         return page(
             .ok,
@@ -23,7 +23,7 @@ enum FakeProviderPage {
             """)
     }
 
-    static func notice(_ text: String) -> HTTPResponse { page(.ok, "<h1>\(escaped(text))</h1>") }
+    static func notice(_ text: String) -> HTTPResponse { page(.ok, "<h1>\(text.htmlEscaped)</h1>") }
 
     static func failure(_ code: Int) -> HTTPResponse {
         let status = HTTPStatus(code: code) ?? .internalServerError
@@ -38,32 +38,5 @@ enum FakeProviderPage {
                 ("Cache-Control", "no-store"),
                 ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
             ])
-    }
-
-    static func escaped(_ text: String) -> String {
-        text.reduce(into: "") { result, character in
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.append(character)
-            }
-        }
-    }
-
-    static func percentEncoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".unicodeScalars)
-        return text.utf8.reduce(into: "") { result, byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                result += "%"
-                result.unicodeScalars.append(digits[Int(byte >> 4)])
-                result.unicodeScalars.append(digits[Int(byte & 15)])
-            }
-        }
     }
 }

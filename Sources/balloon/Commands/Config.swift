@@ -1,10 +1,8 @@
 import ArgumentParser
 import BalloonPOSIX
-import HandlerBridges
 import HandlerKit
 import MessageServer
 import SignIn
-import Synchronization
 
 /// `balloon config …`: checks the configuration without a server.
 struct Config: AsyncParsableCommand {
@@ -29,15 +27,16 @@ struct Config: AsyncParsableCommand {
         func run() async throws {
             _ = try LogOptions.level(in: ProcessEnvironment.variables())
             let programs = ProgramCheck()
-            let others = BuiltinHandlers.all.filter { $0.name != programs.name }
             let configuration: ServerConfiguration
             do throws(ConfigurationError) {
                 configuration = try ConfigurationLoader.load(
-                    file: config, environment: ProcessEnvironment.variables(), handlers: [programs] + others)
+                    file: config, environment: ProcessEnvironment.variables(), handlers: programs.handlers)
             } catch {
-                throw ConfigurationError.problems(error.problems + programs.problems)
+                throw ConfigurationError.problems(error.problems + programs.found.map(\.problem))
             }
-            guard programs.problems.isEmpty else { throw ConfigurationError.problems(programs.problems) }
+            guard programs.found.isEmpty else {
+                throw ConfigurationError.problems(programs.found.map(\.problem))
+            }
             for warning in configuration.warnings + configuration.businesses.warningsAboutPeople {
                 StandardStream.error.write("warning: \(terminalText("\(warning)"))\n")
             }
@@ -78,22 +77,11 @@ struct Config: AsyncParsableCommand {
     }
 }
 
-/// Creates handlers that are programs, and records those that cannot be started.
-private final class ProgramCheck: HandlerBinder {
-    private let binder = ExecBinder()
-    private let found = Mutex<[ConfigurationProblem]>([])
-
-    var name: String { binder.name }
-    var problems: [ConfigurationProblem] { found.withLock { $0 } }
-
-    func make(_ request: HandlerBindingRequest) throws -> any Handler {
-        if let obstacle = ExecBinder.obstacle(of: request.binding, in: request.directory) {
-            let problem = ConfigurationProblem(
-                at: .file("\(request.directory)/\(request.slug).json"),
-                "names the program \(terminalText(obstacle.program)), which cannot be started: \(obstacle.error)",
-                hint: terminalText(obstacle.advice))
-            found.withLock { $0.append(problem) }
-        }
-        return try binder.make(request)
+extension ProgramCheck.Obstacle {
+    fileprivate var problem: ConfigurationProblem {
+        ConfigurationProblem(
+            at: .file("\(request.directory)/\(request.slug).json"),
+            "names the program \(terminalText(program)), which cannot be started: \(error)",
+            hint: terminalText(advice))
     }
 }

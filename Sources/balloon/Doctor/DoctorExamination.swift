@@ -1,10 +1,8 @@
 import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
-import HandlerBridges
 import HandlerKit
 import MessageServer
-import Synchronization
 
 /// Gathers the ``DoctorFacts`` of this machine and of a configuration.
 enum DoctorExamination {
@@ -14,11 +12,10 @@ enum DoctorExamination {
     static func facts(
         configurationFile: String, dataDirectory: String?, asksGateway: Bool
     ) async throws -> DoctorFacts {
-        let programs = ProgramCollector()
-        let others = BuiltinHandlers.all.filter { $0.name != programs.name }
+        let programs = ProgramCheck()
         var configuration = try ConfigurationLoader.load(
             file: configurationFile, environment: ProcessEnvironment.variables(),
-            handlers: [programs] + others)
+            handlers: programs.handlers)
         configuration.dataDirectory = dataDirectory ?? configuration.dataDirectory
         let path = configuration.dataDirectory
         var facts = DoctorFacts(
@@ -29,7 +26,10 @@ enum DoctorExamination {
         facts.warnings = (configuration.warnings + configuration.businesses.warningsAboutPeople).map {
             DoctorFacts.Warning(text: "\($0.place) \($0.reason)", remedy: $0.hint)
         }
-        facts.programs = programs.found
+        facts.programs = programs.found.map {
+            DoctorFacts.Program(
+                business: $0.request.slug, path: $0.program, reason: "\($0.error)", advice: $0.advice)
+        }
         if let tls = configuration.tls {
             facts.certificates = [
                 DoctorFacts.Certificate(path: tls.certificateFile, expiresAt: tls.expirySecondsSince1970)
@@ -84,12 +84,12 @@ enum DoctorExamination {
         }
         facts.freeBytes = try? FileSystemSpace.freeBytes(at: path)
         do throws(SystemError) {
-            let (owner, mode) = try FileOwner.ownerAndMode(of: path)
+            let (owner, mode) = try FileStatus.ownerAndMode(of: path)
             var strangers: [String] = []
             for name in try Directory.names(in: path).sorted() {
                 let inside = path + "/" + name
                 // A file that the server removes meanwhile has no owner.
-                if let other = try? FileOwner.ownerAndMode(of: inside), other.owner != owner {
+                if let other = try? FileStatus.ownerAndMode(of: inside), other.owner != owner {
                     strangers.append(inside)
                 }
             }
@@ -118,26 +118,5 @@ enum DoctorExamination {
         } catch {
             return .failed("\(error)")
         }
-    }
-}
-
-/// Creates handlers that are programs, and collects those that cannot be started.
-private final class ProgramCollector: HandlerBinder {
-    private let binder = ExecBinder()
-    private let programs = Mutex<[DoctorFacts.Program]>([])
-
-    var name: String { binder.name }
-    var found: [DoctorFacts.Program] { programs.withLock { $0 } }
-
-    func make(_ request: HandlerBindingRequest) throws -> any Handler {
-        if let obstacle = ExecBinder.obstacle(of: request.binding, in: request.directory) {
-            programs.withLock {
-                $0.append(
-                    DoctorFacts.Program(
-                        business: request.slug, path: obstacle.program, reason: "\(obstacle.error)",
-                        advice: obstacle.advice))
-            }
-        }
-        return try binder.make(request)
     }
 }

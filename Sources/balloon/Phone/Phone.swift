@@ -1,5 +1,4 @@
 import BalloonHTTP
-import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
@@ -43,12 +42,10 @@ final class Phone: Sendable {
         attachments = AttachmentFiles(dataDirectory: directory)
         transport = try CurlTransport()
         gateway.whenAnswered { exchange in
-            events.add(
-                "gateway",
-                JSONWriter.object {
-                    $0.field("message", exchange.id.rawValue)
-                    $0.field("status", exchange.status)
-                })
+            events.add("gateway") {
+                $0.field("message", exchange.id.rawValue)
+                $0.field("status", exchange.status)
+            }
         }
         events.whenStageEnds { [weak self] in self?.follow($0) }
     }
@@ -79,19 +76,15 @@ final class Phone: Sendable {
         default: return
         }
         let last = (try? lastLine(of: customer, business)) ?? 0
-        events.add(
-            "phone",
-            JSONWriter.object {
-                $0.field("customer", customer.rawValue)
-                $0.field("last", last)
-            })
+        events.add("phone") {
+            $0.field("customer", customer.rawValue)
+            $0.field("last", last)
+        }
         if event.kind?.isTyping ?? false, event.stage == .reply {
-            events.add(
-                "typing",
-                JSONWriter.object {
-                    $0.field("customer", customer.rawValue)
-                    $0.field("typing", event.kind == .typingStart)
-                })
+            events.add("typing") {
+                $0.field("customer", customer.rawValue)
+                $0.field("typing", event.kind == .typingStart)
+            }
         }
     }
 

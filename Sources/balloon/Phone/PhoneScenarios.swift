@@ -1,5 +1,4 @@
 import BalloonHTTP
-import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import MessageServer
@@ -157,14 +156,12 @@ struct PhoneScenarios: Sendable {
         var run = ScenarioRun(
             customer, phone.gateway, provider: try phone.running.known.provider, user: Phone.user(book))
         let results = await run.play(scenario, pausing: pace.pause) { index, result in
-            phone.events.add(
-                "scenario",
-                JSONWriter.object { writer in
-                    writer.field("customer", id)
-                    writer.field("step", index)
-                    writer.field("name", result.name)
-                    writer.field("verdict", result.verdict.name)
-                })
+            phone.events.add("scenario") { writer in
+                writer.field("customer", id)
+                writer.field("step", index)
+                writer.field("name", result.name)
+                writer.field("verdict", result.verdict.name)
+            }
         }
         return JSONWriter.object { writer in
             writer.field("customer", id)

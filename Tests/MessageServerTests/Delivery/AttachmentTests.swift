@@ -339,7 +339,7 @@ import Testing
             for name in names where name.hasPrefix(sha256) {
                 let isOther = name.contains(".") && !name.hasSuffix(use(by: business))
                 if !isOther {
-                    try FileTime.setModified(folder(of: sha256) + "/" + name, secondsSince1970: seconds)
+                    try FileStatus.setModified(folder(of: sha256) + "/" + name, secondsSince1970: seconds)
                 }
             }
             return sha256

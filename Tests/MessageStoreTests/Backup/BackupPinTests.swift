@@ -50,7 +50,7 @@ struct BackupPinTests {
     func `a change ignores a pin from the age of six hours on`(_ age: Int, _ isPermitted: Bool) async throws {
         let pin = try await BackupPin(dataDirectory: directory.path)
         let path = DataDirectory(path: directory.path).backupLock
-        try FileTime.setModified(path, secondsSince1970: 1_000_000)
+        try FileStatus.setModified(path, secondsSince1970: 1_000_000)
         #expect(try (FileChangePermit(path: path, now: 1_000_000 + age) != nil) == isPermitted)
         withExtendedLifetime(pin) {}
     }

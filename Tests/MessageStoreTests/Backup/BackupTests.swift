@@ -86,7 +86,7 @@ struct BackupTests {
                 // An unfinished replacement is not copied.
                 guard !path.hasSuffix(".new") else { continue }
                 #expect(try File(target.path + "/" + path, for: .reading).readAll() == source, "\(path)")
-                #expect(try FileOwner.ownerAndMode(of: target.path + "/" + path).mode == 0o600)
+                #expect(try FileStatus.ownerAndMode(of: target.path + "/" + path).mode == 0o600)
             case "requests", "handlers": #expect(!Directory.exists(target.path + "/" + path), "\(path)")
             default: break
             }

@@ -157,7 +157,7 @@ struct LiveErasureTests {
         let report = try await store.erase([Fixture.forgotten]) { settings in
             settings.unrecordedContents = {
                 // Another customer's message brings the content now.
-                try? FileTime.setModified(path, secondsSince1970: SystemClock.secondsSince1970())
+                try? FileStatus.setModified(path, secondsSince1970: SystemClock.secondsSince1970())
                 return []
             }
         }

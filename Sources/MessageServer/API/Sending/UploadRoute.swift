@@ -32,13 +32,13 @@ struct UploadRoute: Sendable {
         }
         // The client decides how long the upload takes, so stop counting it as in flight.
         responder.releasePermit()
-        let digest = SHA256Stream()
+        var hash = SHA256()
         var sizeBytes = 0
         do {
             while let piece = try await reader.next() {
                 sizeBytes += piece.count
                 guard sizeBytes <= maximumBytes() else { throw APIProblem(.tooLarge) }
-                if wanted != nil { digest.append(piece) }
+                if wanted != nil { hash.update(piece.span) }
                 try Self.onDisk { try upload.append(piece) }
             }
         } catch is HTTPStreamError {
@@ -46,7 +46,7 @@ struct UploadRoute: Sendable {
             return nil
         }
         guard sizeBytes > 0 else { throw APIProblem(.badRequest, "the content is empty") }
-        if let wanted, digest.bytes != wanted { throw APIProblem(.digestMismatch) }
+        if let wanted, hash.digest != wanted { throw APIProblem(.digestMismatch) }
         let id = try Self.onDisk { try upload.finish() }
         return APIAnswer(.created) { writer in
             writer.field("id", id)

@@ -86,7 +86,7 @@ final class UploadedFiles: Sendable {
     func markUsed(_ id: String, of business: BusinessID) {
         guard let path = path(of: id, for: business) else { return }
         // If the time cannot be set, the file is deleted a day after its upload.
-        try? FileTime.setModified(
+        try? FileStatus.setModified(
             path, secondsSince1970: now - Self.lifetimeSeconds + Self.usedLifetimeSeconds)
     }
 
@@ -190,7 +190,7 @@ final class UploadedFiles: Sendable {
         for name in try Directory.names(in: folder) {
             let path = "\(folder)/\(name)"
             do throws(SystemError) {
-                guard try FileTime.modifiedSecondsSince1970(path) + Self.lifetimeSeconds <= now else {
+                guard try FileStatus.modifiedSecondsSince1970(path) + Self.lifetimeSeconds <= now else {
                     continue
                 }
                 try Directory.remove(path)
