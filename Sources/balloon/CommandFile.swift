@@ -36,6 +36,33 @@ enum CommandFile {
         }
     }
 
+    /// Opens a file of the data directory; the error names `name`.
+    static func open(_ path: String, named name: String) throws(CommandFailure) -> File {
+        do { return try File(path, for: .reading) } catch { throw .unreadable(path: name, error) }
+    }
+
+    /// Creates a file that does not exist yet.
+    static func create(_ path: String) throws(CommandFailure) -> File {
+        try write(to: path) { path throws(SystemError) in try File(path, for: .creating) }
+    }
+
+    /// Returns the result of `body`, which runs with the rights of the user who started this process.
+    @discardableResult static func write<Result>(
+        to path: String, _ body: (String) throws(SystemError) -> Result
+    ) throws(CommandFailure) -> Result {
+        do {
+            return try FileOwner.asRealUser { () throws(SystemError) in try body(path) }
+        } catch {
+            throw .unwritten(to: terminalText(path), error)
+        }
+    }
+
+    /// Writes to standard output; throws when it, or an earlier write, failed.
+    static func writeToOutput(_ bytes: [UInt8]) throws(SystemError) {
+        StandardStream.output.write(bytes)
+        if let failure = StandardStream.output.failure { throw failure }
+    }
+
     /// Passes the content of an open file to `write` in pieces.
     ///
     /// A read error names `name`, and a write error names `target`.

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
@@ -18,12 +17,6 @@ import RetentionMessages
 /// `business` and `businessID` name the first of them. Beside a configuration the demo's identity is in `demoID`. Until
 /// the first start is complete, the file is named `dev.starting.json` and has no addresses.
 struct DevelopmentServer: Equatable {
-    /// A business that the server serves.
-    struct Business: Equatable {
-        let slug: String
-        let id: BusinessID
-    }
-
     /// An app whose App Store is simulated.
     struct App: Equatable {
         let slug: String
@@ -47,7 +40,7 @@ struct DevelopmentServer: Equatable {
     /// The demo business's identity.
     let businessID: BusinessID
     /// The businesses of the last start: the demo, or those of a configuration.
-    var businesses: [Business] = []
+    var businesses: [KnownBusiness] = []
     /// The apps of the last start's configuration.
     var apps: [App] = []
 
@@ -73,16 +66,16 @@ struct DevelopmentServer: Equatable {
             let secret = root["secret"]?.string.flatMap({ try? Secret(base64: $0) }),
             let businessID = (root["demoID"] ?? root["businessID"])?.string
         else { throw .malformed(path: path, reason: "was not written by balloon dev; remove it") }
-        let businesses = root["businesses"]?.elements.compactMap { business -> Business? in
+        let businesses = root["businesses"]?.elements.compactMap { business -> KnownBusiness? in
             guard let slug = business["slug"]?.string, let id = business["businessID"]?.string else {
                 return nil
             }
-            return Business(slug: slug, id: BusinessID(id))
+            return KnownBusiness(slug: slug, id: BusinessID(id))
         }
         return DevelopmentServer(
             server: server, gateway: gateway, provider: root["provider"]?.string ?? "", mspID: mspID,
             secret: secret, businessID: BusinessID(businessID),
-            businesses: businesses ?? [Business(slug: slug, id: BusinessID(businessID))],
+            businesses: businesses ?? [KnownBusiness(slug: slug, id: BusinessID(businessID))],
             apps: root["apps"]?.elements.compactMap(App.init) ?? [])
     }
 
@@ -122,7 +115,8 @@ struct DevelopmentServer: Equatable {
             writer.field("provider", provider)
             writer.field("mspID", mspID)
             writer.field("secret", Base64.encode(secret.bytes))
-            let first = businesses.first ?? (server.isEmpty ? Business(slug: Self.slug, id: businessID) : nil)
+            let demo = server.isEmpty ? KnownBusiness(slug: Self.slug, id: businessID) : nil
+            let first = businesses.first ?? demo
             writer.field("business", first?.slug)
             writer.field("businessID", first?.id.rawValue)
             if first?.id != businessID { writer.field("demoID", businessID.rawValue) }

@@ -32,7 +32,7 @@ struct ExportFolder {
         self.path = path
         data = dataDirectory
         contents = AttachmentFiles(dataDirectory: dataDirectory)
-        try write(to: unfinished) { path throws(SystemError) in try Directory.make(path) }
+        try CommandFile.write(to: unfinished) { path throws(SystemError) in try Directory.make(path) }
     }
 
     /// Adds a conversation with the files that it names.
@@ -40,7 +40,7 @@ struct ExportFolder {
         counts.conversations += 1
         counts.lines += lines.count
         let folder = "\(unfinished)/conversation-\(counts.conversations)"
-        try write(to: folder) { path throws(SystemError) in try Directory.make(path) }
+        try CommandFile.write(to: folder) { path throws(SystemError) in try Directory.make(path) }
         let head =
             terminalText("business \(business)  customer \(lines.first?.customer.rawValue ?? "-")") + "\n"
         try write(
@@ -68,7 +68,7 @@ struct ExportFolder {
         let unfinished = unfinished
         if counts.files > 0 { try synchronize(unfinished + "/files") }
         try synchronize(unfinished)
-        try write(to: path) { path throws(SystemError) in
+        try CommandFile.write(to: path) { path throws(SystemError) in
             try Directory.rename(unfinished, to: path)
             try Directory.synchronize(Directory.parent(of: path))
         }
@@ -80,27 +80,19 @@ struct ExportFolder {
             return
         }
         let target = unfinished + "/files"
-        try write(to: target) { path throws(SystemError) in
+        try CommandFile.write(to: target) { path throws(SystemError) in
             if !Directory.exists(path) { try Directory.make(path) }
         }
-        let input: File
-        do { input = try File(source, for: .reading) } catch { throw .unreadable(path: sha256, error) }
+        let input = try CommandFile.open(source, named: sha256)
         let path = target + "/" + sha256
-        let output: File
-        do {
-            output = try FileOwner.asRealUser { () throws(SystemError) in try File(path, for: .creating) }
-        } catch {
-            throw .unwritten(to: terminalText(path), error)
-        }
-        try CommandFile.copy(input, named: sha256, to: path) { piece throws(SystemError) in
-            try output.append(piece)
-        }
-        try write(to: path) { _ throws(SystemError) in try output.synchronize() }
+        let output = try CommandFile.create(path)
+        try CommandFile.copy(input, named: sha256, to: path, output.append)
+        try CommandFile.write(to: path) { _ throws(SystemError) in try output.synchronize() }
         counts.files += 1
     }
 
     private func write(_ lines: [String], to path: String) throws(CommandFailure) {
-        try write(to: path) { path throws(SystemError) in
+        try CommandFile.write(to: path) { path throws(SystemError) in
             let file = try File(path, for: .creating)
             for line in lines { try file.append(Array(line.utf8)) }
             try file.synchronize()
@@ -108,14 +100,6 @@ struct ExportFolder {
     }
 
     private func synchronize(_ folder: String) throws(CommandFailure) {
-        try write(to: folder) { path throws(SystemError) in try Directory.synchronize(path) }
-    }
-
-    private func write(
-        to path: String, _ body: (String) throws(SystemError) -> Void
-    ) throws(CommandFailure) {
-        do {
-            try FileOwner.asRealUser { () throws(SystemError) in try body(path) }
-        } catch { throw .unwritten(to: terminalText(path), error) }
+        try CommandFile.write(to: folder) { path throws(SystemError) in try Directory.synchronize(path) }
     }
 }

@@ -101,10 +101,7 @@ struct ConversationChoice: ParsableArguments {
     @Argument(help: "The customer's identifier, or the beginning of it.")
     var customer: String
 
-    @Option(
-        help: ArgumentHelp(
-            "The business, if several have this customer: its slug or identifier, or the beginning of either.",
-            valueName: "business"))
+    @Option(help: .business)
     var business: String?
 
     /// Makes the change that `request` returns, and prints the assignment after it.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import GatewayClient
@@ -63,42 +62,21 @@ struct Attachments: AsyncParsableCommand {
             guard hash.utf8.count >= 2, names.count == 1, let path = contents.existing(names[0]) else {
                 throw CommandFailure.unknownAttachment(terminalText(hash))
             }
-            let source = try read(path)
+            let source = try CommandFile.open(path, named: path)
             guard let output else {
-                return try CommandFile.copy(source, named: hash, to: "standard output") {
-                    piece throws(SystemError) in
-                    StandardStream.output.write(piece)
-                    if let failure = StandardStream.output.failure { throw failure }
-                }
+                return try CommandFile.copy(
+                    source, named: hash, to: "standard output", CommandFile.writeToOutput)
             }
-            let target = try create(output)
+            let target = try CommandFile.create(output)
             do throws(CommandFailure) {
-                try CommandFile.copy(source, named: hash, to: output) { piece throws(SystemError) in
-                    try target.append(piece)
-                }
-                try written(to: output) { () throws(SystemError) in try target.synchronize() }
+                try CommandFile.copy(source, named: hash, to: output, target.append)
+                try CommandFile.write(to: output) { _ throws(SystemError) in try target.synchronize() }
             } catch {
                 // Remove the partial copy, which would look complete. An error of the removal is ignored,
                 // because the first error is the one to report.
                 try? FileOwner.asRealUser { () throws(SystemError) in try Directory.remove(output) }
                 throw error
             }
-        }
-
-        private func written(
-            to target: String, _ write: () throws(SystemError) -> Void
-        ) throws(CommandFailure) {
-            do { try write() } catch { throw .unwritten(to: terminalText(target), error) }
-        }
-
-        private func read(_ path: String) throws(CommandFailure) -> File {
-            do { return try File(path, for: .reading) } catch { throw .unreadable(path: path, error) }
-        }
-
-        private func create(_ path: String) throws(CommandFailure) -> File {
-            do {
-                return try FileOwner.asRealUser { () throws(SystemError) in try File(path, for: .creating) }
-            } catch { throw .unreadable(path: path, error) }
         }
     }
 }

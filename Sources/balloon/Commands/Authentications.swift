@@ -18,10 +18,7 @@ struct Authentications: AsyncParsableCommand {
                 identity is shown.
                 """)
 
-        @Option(
-            help: ArgumentHelp(
-                "Only requests of this business: its slug, its identifier, or the beginning of either.",
-                valueName: "business"))
+        @Option(help: .business)
         var business: String?
 
         @OptionGroup var options: ReadingOptions

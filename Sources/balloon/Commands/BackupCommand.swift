@@ -48,11 +48,7 @@ struct BackupCommand: AsyncParsableCommand {
     private func writeToOutput(
         _ data: String, _ settings: CustomerErasure.Settings
     ) async throws -> Backup.Report {
-        try await write(data, settings) { piece throws(SystemError) in
-            StandardStream.output.write(piece)
-            if let failure = StandardStream.output.failure { throw failure }
-        } whole: {
-        }
+        try await write(data, settings, to: CommandFile.writeToOutput) {}
     }
 
     /// Copies the directory as its owner; `whole` then makes the archive durable as the user of the command.
@@ -78,18 +74,9 @@ struct BackupCommand: AsyncParsableCommand {
         _ data: String, _ settings: CustomerErasure.Settings
     ) async throws -> Backup.Report {
         let unfinished = file + ".new"
-        let target: File
+        let target = try CommandFile.create(unfinished)
         do {
-            target = try FileOwner.asRealUser { () throws(SystemError) in
-                try File(unfinished, for: .creating)
-            }
-        } catch {
-            throw CommandFailure.unwritten(to: terminalText(unfinished), error)
-        }
-        do {
-            return try await write(data, settings) { piece throws(SystemError) in
-                try target.append(piece)
-            } whole: { () throws(SystemError) in
+            return try await write(data, settings, to: target.append) { () throws(SystemError) in
                 try target.synchronize()
                 try Directory.rename(unfinished, to: file)
                 try Directory.synchronize(Directory.parent(of: file))

@@ -41,21 +41,13 @@ extension Conversations {
                 second; the server continues when the command is ended. Prints how many conversations were rewritten and removed.
                 """)
 
-        @Option(help: ArgumentHelp("Wait for this running job.", valueName: "id"))
-        var resume: String?
-
+        @OptionGroup var job: ResumedJob
         @OptionGroup var options: ReadingOptions
-
-        func validate() throws {
-            if let resume, !ControlRoutes.isJob(resume) {
-                throw ValidationError("\(terminalText(resume)) is not the id of a job.")
-            }
-        }
 
         func run() async throws {
             try options.check()
             let report = try await ControlOperations.trim.run(
-                Nothing(), data: options.data, resumedBy: "balloon conversations trim", resuming: resume)
+                Nothing(), data: options.data, resumedBy: "balloon conversations trim", resuming: job.resume)
             options.write(
                 "removed \(report.lines) lines: rewrote \(report.rewritten) conversations and removed \(report.removed); dropped \(report.deadLetters) dead letters\(report.isPostponed ? "; the rest waits for the end of the running backup" : "")\n",
                 json: String(decoding: report.json, as: UTF8.self) + "\n")
@@ -71,23 +63,14 @@ extension Conversations {
                 "Uses the running server, or locks the directory when none runs. Exits with 65 when problems remain."
         )
 
-        @Option(help: ArgumentHelp("Wait for this running rebuild.", valueName: "id"))
-        var resume: String?
-
+        @OptionGroup var job: ResumedJob
         @OptionGroup var options: ReadingOptions
-
-        func validate() throws {
-            if let resume, !ControlRoutes.isJob(resume) {
-                throw ValidationError(
-                    "--resume takes the job id that the command printed; \(resume) is not one.")
-            }
-        }
 
         func run() async throws {
             _ = try options.files()
             let rebuilt = try await ControlOperations.rebuild.run(
                 Nothing(), data: try options.data, resumedBy: "balloon conversations rebuild",
-                resuming: resume)
+                resuming: job.resume)
             options.write(VerificationRendering.text(rebuilt), json: VerificationRendering.json(rebuilt))
             // Damage that the journal cannot repair is reported.
             try StoreVerification.run(dataDirectory: try options.data) { problem in

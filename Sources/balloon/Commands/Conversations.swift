@@ -24,10 +24,7 @@ struct Conversations: AsyncParsableCommand {
                 The command opens every conversation's file, because only the files name customers; with --state waiting, person or                 closed only those. A server with tokens has an index: GET /v1/businesses/{slug}/conversations.
                 """)
 
-        @Option(
-            help: ArgumentHelp(
-                "Only those of this business: its slug, its identifier, or the beginning of one.",
-                valueName: "business"))
+        @Option(help: .business)
         var business: String?
 
         @Option(help: "Only those in this state.")
@@ -78,10 +75,7 @@ struct Conversations: AsyncParsableCommand {
         @Argument(help: "The customer's identifier, or its beginning.")
         var customer: String?
 
-        @Option(
-            help: ArgumentHelp(
-                "The business, when several have that customer: its slug, its identifier, or the beginning of one.",
-                valueName: "business"))
+        @Option(help: .business)
         var business: String?
 
         @OptionGroup var options: ReadingOptions

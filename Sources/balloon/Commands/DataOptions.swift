@@ -37,3 +37,22 @@ struct DataOptions: ParsableArguments {
         return settings
     }
 }
+
+/// The option of a command whose work continues in the server when the command is interrupted.
+struct ResumedJob: ParsableArguments {
+    @Option(help: ArgumentHelp("Wait for this running job.", valueName: "id"))
+    var resume: String?
+
+    func validate() throws {
+        if let resume, !ControlRoutes.isJob(resume) {
+            throw ValidationError(
+                "--resume takes the job id that the command printed; \(terminalText(resume)) is not one.")
+        }
+    }
+}
+
+extension ArgumentHelp {
+    /// The help of an option that names a business, or chooses what concerns it.
+    static let business = ArgumentHelp(
+        "The business: its slug, its identifier, or the beginning of either.", valueName: "business")
+}

@@ -79,37 +79,18 @@ struct Dev: AsyncParsableCommand {
         var known = try identity()
         let binding = try choice.binding(for: known)
         let (logger, _, levels) = try log.start()
-        let gateway = FakeGateway(
-            mspID: known.mspID, secret: known.secret,
-            // The businesses of a configuration are named when it is read.
-            businesses: choice.config == nil ? [known.businessID] : nil, logger: logger)
-        for rule in misbehave { gateway.misbehave(rule) }
-        known.gateway = "http://\(try await gateway.start())"
-        do {
-            let provider = try await DevelopmentProvider.start(logger)
-            known.provider = provider.url
-            do {
-                let appStore = try DevelopmentAppStore(logger)
-                let merchant = try await DevelopmentMerchant.start(in: try data, logger)
-                do {
-                    try await serve(known, binding, gateway, provider, appStore, merchant, logger, levels)
-                } catch {
-                    await merchant.stop()
-                    await appStore.stop()
-                    throw error
-                }
-                await merchant.stop()
+        let simulators = try await DevelopmentSimulators(
+            for: &known, isConfigured: choice.config != nil, misbehaving: misbehave, in: try data, logger)
+        try await running {
+            let appStore = try DevelopmentAppStore(logger)
+            try await running {
+                try await serve(known, binding, simulators, appStore, logger, levels)
+            } stop: {
                 await appStore.stop()
-            } catch {
-                await provider.stop()
-                throw error
             }
-            await provider.stop()
-        } catch {
-            await gateway.stop()
-            throw error
+        } stop: {
+            await simulators.stop()
         }
-        await gateway.stop()
     }
 
     /// Returns the identity that the data directory has, or a new one.
@@ -129,13 +110,12 @@ struct Dev: AsyncParsableCommand {
     }
 
     private func serve(
-        _ known: DevelopmentServer, _ binding: HandlerBinding?, _ gateway: FakeGateway,
-        _ provider: DevelopmentProvider, _ appStore: DevelopmentAppStore, _ merchant: DevelopmentMerchant,
-        _ logger: Logger, _ levels: LogLevels
+        _ known: DevelopmentServer, _ binding: HandlerBinding?, _ simulators: DevelopmentSimulators,
+        _ appStore: DevelopmentAppStore, _ logger: Logger, _ levels: LogLevels
     ) async throws {
         let (listen, webDir, data) = (listen, webDir, try data)
         let events = InspectorEvents(passingTo: LogObserver(logger))
-        let phone = try Phone(gateway: gateway, events: events, directory: data)
+        let phone = try Phone(gateway: simulators.gateway, events: events, directory: data)
         let page = Inspector(
             inspector.settings(webFolder: webDir), events: events,
             routes: phone.routes + PhoneScenarios(phone: phone, folder: scenarios).routes, simulator: phone,
@@ -143,22 +123,18 @@ struct Dev: AsyncParsableCommand {
         let source = choice.config.map { file in
             ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {
                 known.adjust(&$0, directory: data)
-                provider.adjust(&$0)
+                simulators.adjust(&$0)
                 appStore.adjust(&$0)
-                merchant.adjust(&$0)
                 $0.listen = listen
                 $0.webFolder = webDir
                 $0.drainDelay = .zero
-                // A reload may change the businesses.
-                gateway.serve(Set($0.businesses.map(\.businessID)))
             }
         }
         var configuration = known.configuration(directory: data, handler: binding)
         configuration.listen = listen
         // No load balancer waits for a developer's server.
         configuration.drainDelay = .zero
-        provider.adjust(&configuration)
-        merchant.adjust(&configuration)
+        simulators.adjust(&configuration)
         if let source {
             configuration = try source.load()
             try await appStore.start(configuration.apps)
@@ -172,7 +148,7 @@ struct Dev: AsyncParsableCommand {
         ) { addresses in
             var known = known
             known.server = addresses.first?.localURL ?? ""
-            known.businesses = businesses.map { .init(slug: $0.slug, id: $0.businessID) }
+            known.businesses = businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) }
             known.apps = appStore.apps
             try appStore.ask(known.server, writingRootTo: data)
             // Write the addresses only after the server has locked the directory, so that they never overwrite those

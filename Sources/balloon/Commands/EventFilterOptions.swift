@@ -1,6 +1,5 @@
 public import ArgumentParser
 import BalloonPOSIX
-public import BusinessMessages
 public import HandlerKit
 import MessageServer
 package import MessageStore
@@ -8,10 +7,7 @@ import Payments
 
 /// The filter options of commands about events.
 struct EventFilterOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Only events of this business: its slug, its identifier, or the beginning of either.",
-            valueName: "business"))
+    @Option(help: .business)
     var business: String?
 
     @Option(help: "Only events of this kind, or replyFailed.")

@@ -21,9 +21,7 @@ struct Export: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The customer's whole identifier.", valueName: "id"))
     var customer: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The business: its slug, its identifier, or the beginning of one.", valueName: "business"))
+    @Option(help: .business)
     var business: String?
 
     @Flag(

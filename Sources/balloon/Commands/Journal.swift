@@ -23,17 +23,8 @@ struct JournalCommands: AsyncParsableCommand {
         @Flag(help: "Repair the journal; without it the losses are only listed.")
         var yes = false
 
-        @Option(help: ArgumentHelp("Wait for this running repair.", valueName: "id"))
-        var resume: String?
-
+        @OptionGroup var job: ResumedJob
         @OptionGroup var options: ReadingOptions
-
-        func validate() throws {
-            if let resume, !ControlRoutes.isJob(resume) {
-                throw ValidationError(
-                    "--resume takes the job id that the command printed; \(resume) is not one.")
-            }
-        }
 
         func run() async throws {
             let yes = yes
@@ -46,7 +37,7 @@ struct JournalCommands: AsyncParsableCommand {
                 StandardStream.error.write(text(damage, isDone: false))
                 return true
             }
-            if resume == nil,
+            if job.resume == nil,
                 let answer = try await ControlSocket.get(ControlOperations.damage.path, data: data),
                 !confirms(try StoreChange.result(answer, ControlOperations.damage.answer))
             {
@@ -54,7 +45,7 @@ struct JournalCommands: AsyncParsableCommand {
             }
             let done = try await StoreChange.run(
                 ControlOperations.repair, Nothing(), data: data, resumedBy: "balloon journal repair",
-                resuming: resume, if: { confirms($0.repairPreview) })
+                resuming: job.resume, if: { confirms($0.repairPreview) })
             if let done { write(done, isDone: true) }
         }
 

@@ -46,7 +46,7 @@ struct ReadingOptions: ParsableArguments {
                 KnownBusiness(slug: $0.slug, id: $0.id)
             }
         } else if let server = try DevelopmentServer.read(in: try data) {
-            known = server.businesses.map { KnownBusiness(slug: $0.slug, id: $0.id) }
+            known = server.businesses
         }
         for id in try files().businesses() where !known.contains(where: { $0.id == id }) {
             known.append(KnownBusiness(slug: nil, id: id))

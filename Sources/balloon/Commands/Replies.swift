@@ -16,10 +16,7 @@ struct Replies: AsyncParsableCommand {
                 "List queued replies, oldest event first: name, time, status, business, customer, summary.",
             discussion: "With --status it lists replies with that status, and with --all every reply.")
 
-        @Option(
-            help: ArgumentHelp(
-                "Only replies of this business: its slug, its identifier, or the beginning of either.",
-                valueName: "business"))
+        @Option(help: .business)
         var business: String?
 
         @Option(help: "Replies with this status instead of queued ones.")

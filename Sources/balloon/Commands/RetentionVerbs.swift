@@ -17,8 +17,7 @@ struct RetentionImages: AsyncParsableCommand {
 
         func run() async throws {
             let target = try options.target()
-            let names = Dictionary(target.app.folder.images.map { ($0.id, $0.name) }) { first, _ in first }
-            RetentionListing.print(try await target.api.images(), names)
+            RetentionListing.print(try await target.api.images(), target.images)
         }
     }
 
@@ -26,8 +25,7 @@ struct RetentionImages: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Upload an image of the folder, and print its identifier.")
 
-        @OptionGroup var options: RetentionOptions
-        @OptionGroup var confirmation: ProductionConfirmation
+        @OptionGroup var options: ConfirmedRetentionOptions
 
         @Argument(help: ArgumentHelp("The file's name in the folder images.", valueName: "name"))
         var name: String
@@ -35,12 +33,11 @@ struct RetentionImages: AsyncParsableCommand {
         func run() async throws {
             let target = try options.target()
             guard let image = target.app.folder.images.first(where: { $0.name == name }) else {
-                throw RetentionListing.unknown(name, among: target.app.folder.images.map(\.name))
+                throw RetentionListing.unknown(name, among: target.images)
             }
-            try target.confirm(confirmation.yes)
             let png = try Descriptor.open(reading: image.path)
                 .readToEnd(maximumBytes: RetentionFolder.maximumImageBytes)
-            try await RetentionListing.unless(.imageExists) { () async throws(RetentionAPIError) in
+            try await RetentionAPIError.unless(.imageExists) { () async throws(RetentionAPIError) in
                 try await target.api.uploadImage(image.id, image.size, png: png)
             }
             StandardStream.output.write("\(image.id)\n")
@@ -51,20 +48,14 @@ struct RetentionImages: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete an image that no message has any more.")
 
-        @OptionGroup var options: RetentionOptions
-        @OptionGroup var confirmation: ProductionConfirmation
+        @OptionGroup var options: ConfirmedRetentionOptions
 
         @Argument(help: ArgumentHelp("The image's identifier, or its name in the folder.", valueName: "id"))
         var name: String
 
         func run() async throws {
             let target = try options.target()
-            let images = target.app.folder.images
-            guard let id = images.first(where: { $0.name == name })?.id ?? RetentionID(name) else {
-                throw RetentionListing.unknown(name, among: images.map(\.name))
-            }
-            try target.confirm(confirmation.yes)
-            try await target.api.deleteImage(id)
+            try await target.api.deleteImage(RetentionListing.id(name, among: target.images))
         }
     }
 }
@@ -83,8 +74,7 @@ struct RetentionTexts: AsyncParsableCommand {
 
         func run() async throws {
             let target = try options.target()
-            let names = Dictionary(target.app.folder.messages.map { ($0.id, $0.name) }) { first, _ in first }
-            RetentionListing.print(try await target.api.messages(), names)
+            RetentionListing.print(try await target.api.messages(), target.messages)
         }
     }
 
@@ -92,8 +82,7 @@ struct RetentionTexts: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Upload a message of the folder, and print its identifier.")
 
-        @OptionGroup var options: RetentionOptions
-        @OptionGroup var confirmation: ProductionConfirmation
+        @OptionGroup var options: ConfirmedRetentionOptions
 
         @Argument(help: ArgumentHelp("The message's name in the folder.", valueName: "name"))
         var name: String
@@ -101,10 +90,9 @@ struct RetentionTexts: AsyncParsableCommand {
         func run() async throws {
             let target = try options.target()
             guard let message = target.app.folder.message(name) else {
-                throw RetentionListing.unknown(name, among: target.app.folder.messages.map(\.name))
+                throw RetentionListing.unknown(name, among: target.messages)
             }
-            try target.confirm(confirmation.yes)
-            try await RetentionListing.unless(.messageExists) { () async throws(RetentionAPIError) in
+            try await RetentionAPIError.unless(.messageExists) { () async throws(RetentionAPIError) in
                 try await target.api.uploadMessage(message.id, message.content)
             }
             StandardStream.output.write("\(message.id)\n")
@@ -114,19 +102,14 @@ struct RetentionTexts: AsyncParsableCommand {
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Delete a message.")
 
-        @OptionGroup var options: RetentionOptions
-        @OptionGroup var confirmation: ProductionConfirmation
+        @OptionGroup var options: ConfirmedRetentionOptions
 
         @Argument(help: ArgumentHelp("The message's identifier, or its name in the folder.", valueName: "id"))
         var name: String
 
         func run() async throws {
             let target = try options.target()
-            guard let id = target.app.folder.message(name)?.id ?? RetentionID(name) else {
-                throw RetentionListing.unknown(name, among: target.app.folder.messages.map(\.name))
-            }
-            try target.confirm(confirmation.yes)
-            try await target.api.deleteMessage(id)
+            try await target.api.deleteMessage(RetentionListing.id(name, among: target.messages))
         }
     }
 }
@@ -196,8 +179,7 @@ struct RetentionDefaults: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make an approved message the default of a product and locale.")
 
-        @OptionGroup var options: RetentionOptions
-        @OptionGroup var confirmation: ProductionConfirmation
+        @OptionGroup var options: ConfirmedRetentionOptions
         @OptionGroup var place: Place
 
         @Argument(
@@ -206,10 +188,7 @@ struct RetentionDefaults: AsyncParsableCommand {
 
         func run() async throws {
             let target = try options.target()
-            guard let id = target.app.folder.message(message)?.id ?? RetentionID(message) else {
-                throw RetentionListing.unknown(message, among: target.app.folder.messages.map(\.name))
-            }
-            try target.confirm(confirmation.yes)
+            let id = try RetentionListing.id(message, among: target.messages)
             try await target.application.set(try place.key(), to: id)
         }
     }
@@ -218,46 +197,57 @@ struct RetentionDefaults: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete the default of a product and locale; the App Store then asks nothing about it.")
 
-        @OptionGroup var options: RetentionOptions
-        @OptionGroup var confirmation: ProductionConfirmation
+        @OptionGroup var options: ConfirmedRetentionOptions
         @OptionGroup var place: Place
 
         func run() async throws {
-            let target = try options.target()
-            try target.confirm(confirmation.yes)
-            try await target.application.delete(try place.key())
+            try await options.target().application.delete(try place.key())
         }
     }
 }
 
-/// The option that confirms a change in the production environment.
-struct ProductionConfirmation: ParsableArguments {
+/// The options of a command that changes something at the App Store.
+struct ConfirmedRetentionOptions: ParsableArguments {
+    @OptionGroup var options: RetentionOptions
+
     @Flag(help: "Confirm a change of the production environment.")
     var yes = false
+
+    func target() throws -> RetentionOptions.Target {
+        let target = try options.target()
+        try target.confirm(yes)
+        return target
+    }
+}
+
+/// An image or a message of an app's folder.
+private typealias NamedItem = (name: String, id: RetentionID)
+
+extension RetentionOptions.Target {
+    fileprivate var images: [NamedItem] { app.folder.images.map { ($0.name, $0.id) } }
+    fileprivate var messages: [NamedItem] { app.folder.messages.map { ($0.name, $0.id) } }
 }
 
 /// The functions that the commands for images, messages and defaults share.
-enum RetentionListing {
-    static func print(_ states: [RetentionID: RetentionState], _ names: [RetentionID: String]) {
+private enum RetentionListing {
+    static func print(_ states: [RetentionID: RetentionState], _ known: [NamedItem]) {
         for (id, state) in states.sorted(by: { $0.key.text < $1.key.text }) {
-            let name = names[id] ?? "(not in the folder)"
+            let name = known.first { $0.id == id }?.name ?? "(not in the folder)"
             StandardStream.output.write("\(id) \(state.rawValue) \(terminalText(name))\n")
         }
     }
 
-    static func unknown(_ name: String, among known: [String]) -> CommandFailure {
-        .unknownArgument(
-            terminalText(name), reason: "is not in the app's folder",
-            hint: "the names are \(terminalText(known.joined(separator: ", ")))")
+    /// Returns the identifier of the item with this name; `text` may also be the identifier.
+    static func id(_ text: String, among known: [NamedItem]) throws(CommandFailure) -> RetentionID {
+        guard let id = known.first(where: { $0.name == text })?.id ?? RetentionID(text) else {
+            throw unknown(text, among: known)
+        }
+        return id
     }
 
-    /// Makes a call that may be repeated, and ignores the error `done`, which says that the change was
-    /// already made.
-    static func unless(
-        _ done: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Void
-    ) async throws(RetentionAPIError) {
-        do throws(RetentionAPIError) { try await call() } catch {
-            guard error.knownCode == done else { throw error }
-        }
+    static func unknown(_ name: String, among known: [NamedItem]) -> CommandFailure {
+        .unknownArgument(
+            terminalText(name), reason: "is not in the app's folder",
+            hint: "the names are \(terminalText(known.map(\.name).joined(separator: ", ")))")
     }
 }

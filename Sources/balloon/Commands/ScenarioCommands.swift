@@ -1,5 +1,4 @@
 import ArgumentParser
-import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
@@ -42,12 +41,11 @@ struct ScenarioCommands: AsyncParsableCommand {
             let scenarios = try files.map { ($0, try Scenario(file: $0)) }
             let server = try await ScenarioServer(
                 choice, business: business, try log.start().logger)
-            let report: JUnitReport
-            do { report = try await play(scenarios, on: server) } catch {
+            let report = try await running {
+                try await play(scenarios, on: server)
+            } stop: {
                 await server.stop()
-                throw error
             }
-            await server.stop()
             if let junit {
                 do { try AtomicFile.write(Array(report.text.utf8), to: junit) } catch {
                     throw CommandFailure.unwritten(to: terminalText(junit), error)
@@ -62,7 +60,8 @@ struct ScenarioCommands: AsyncParsableCommand {
             var report = JUnitReport()
             for (file, scenario) in scenarios {
                 var run = ScenarioRun(
-                    try server.customer(of: scenario), server.gateway, provider: server.provider.url)
+                    try server.customer(of: scenario), server.simulators.gateway,
+                    provider: server.simulators.provider.url)
                 let results = await run.play(scenario)
                 report.add(file, results)
                 for result in results { StandardStream.output.write(line(file, result)) }

@@ -55,7 +55,7 @@ struct KnownServer {
         mspID = server.mspID
         secret = server.secret
         tokenAge = ServerLimits().tokenAge
-        businesses = server.businesses.map { KnownBusiness(slug: $0.slug, id: $0.id) }
+        businesses = server.businesses
         configuration = server.configuration(directory: directory)
     }
 

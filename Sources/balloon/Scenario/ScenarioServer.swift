@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
@@ -9,9 +8,7 @@ import Simulator
 
 /// The server of a scenario's run: free ports, and a data directory that is removed at the end.
 struct ScenarioServer {
-    let gateway: FakeGateway
-    let provider: DevelopmentProvider
-    private let merchant: DevelopmentMerchant
+    let simulators: DevelopmentSimulators
     private let server: RunningServer
     private let known: DevelopmentServer
     private let business: KnownBusiness
@@ -31,30 +28,17 @@ struct ScenarioServer {
         directory =
             (ProcessEnvironment.variables()["TMPDIR"] ?? "/tmp")
             + "/balloon-" + Hex.encode(randomBytes(6))
-        gateway = FakeGateway(
-            mspID: known.mspID, secret: known.secret,
-            // The businesses of a configuration are named when it is read.
-            businesses: choice.config == nil ? [known.businessID] : nil, logger: logger)
-        known.gateway = "http://\(try await gateway.start())"
-        do {
-            provider = try await DevelopmentProvider.start(logger)
-        } catch {
-            await gateway.stop()
-            throw error
-        }
         do {
             try Directory.make(directory)
-            merchant = try await DevelopmentMerchant.start(in: directory, logger)
+            simulators = try await DevelopmentSimulators(
+                for: &known, isConfigured: choice.config != nil, in: directory, logger)
         } catch {
-            await provider.stop()
-            await gateway.stop()
             Self.remove(directory)
             throw error
         }
-        known.provider = provider.url
         do {
             let configuration = try Self.configuration(
-                choice, known, binding, gateway, provider, merchant, directory: directory)
+                choice, known, binding, simulators, directory: directory)
             business = try KnownBusiness.choose(
                 name,
                 among: configuration.businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) })
@@ -62,9 +46,7 @@ struct ScenarioServer {
                 configuration: configuration, handlers: BuiltinHandlers.all, logger: logger)
             known.server = try await server.start().first?.localURL ?? ""
         } catch {
-            await merchant.stop()
-            await provider.stop()
-            await gateway.stop()
+            await simulators.stop()
             Self.remove(directory)
             throw error
         }
@@ -87,12 +69,10 @@ struct ScenarioServer {
     /// The demo business with its handler, or the businesses of a configuration; the simulators replace what is outside.
     private static func configuration(
         _ choice: DevelopmentHandler, _ known: DevelopmentServer, _ binding: HandlerBinding?,
-        _ gateway: FakeGateway, _ provider: DevelopmentProvider, _ merchant: DevelopmentMerchant,
-        directory: String
+        _ simulators: DevelopmentSimulators, directory: String
     ) throws -> ServerConfiguration {
         let adjust: @Sendable (inout ServerConfiguration) -> Void = {
-            provider.adjust(&$0)
-            merchant.adjust(&$0)
+            simulators.adjust(&$0)
             $0.listen = .tcp(host: "127.0.0.1", port: 0)
             $0.adminListen = .off
             // A scenario asks no question of the App Store.
@@ -106,7 +86,6 @@ struct ScenarioServer {
         let source = ConfigurationSource(file: file, handlers: BuiltinHandlers.all, for: .development) {
             known.adjust(&$0, directory: directory)
             adjust(&$0)
-            gateway.serve(Set($0.businesses.map(\.businessID)))
         }
         return try source.load()
     }
@@ -142,9 +121,7 @@ struct ScenarioServer {
     /// Stops everything, and removes the data directory.
     func stop() async {
         await server.stop(within: .seconds(10), grace: .seconds(1))
-        await merchant.stop()
-        await provider.stop()
-        await gateway.stop()
+        await simulators.stop()
         Self.remove(directory)
     }
 
