@@ -26,7 +26,7 @@ extension Store {
             lostLines = lost
         }
 
-        /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`
+        /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
         package var json: [UInt8] {
             JSONWriter.object { writer in
                 writer.field("restoredLines", restoredLines)

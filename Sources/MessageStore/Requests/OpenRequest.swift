@@ -88,25 +88,25 @@ package struct OpenRequest: Hashable, Sendable {
     /// The maximum time from the callback to Apple's event.
     package let releaseLifetime: Duration
     /// The progress.
-    package private(set) var phase = Phase.waiting
+    package internal(set) var phase = Phase.waiting
     /// The time at which the current time limit began.
-    package private(set) var since: Timestamp
+    package internal(set) var since: Timestamp
     /// The secrets that the request needs, a JSON value; nil once the callback has consumed the request.
-    package private(set) var payload: [UInt8]?
+    package internal(set) var payload: [UInt8]?
     /// The result, a JSON value; nil before it is recorded and after it expired.
-    package private(set) var result: [UInt8]?
+    package internal(set) var result: [UInt8]?
     /// The SHA-256 of the value that the confirm page sends, in hexadecimal.
-    package private(set) var confirmation: String?
+    package internal(set) var confirmation: String?
     /// Apple's first event for the request.
-    package private(set) var releasedBy: MessageID?
+    package internal(set) var releasedBy: MessageID?
     /// The time limit of an accepted payment; nil for a sign-in, which has ``stateLifetime``.
-    package private(set) var deadline: Timestamp?
+    package internal(set) var deadline: Timestamp?
     /// Whether a charge of a payment may have to be reversed.
-    package private(set) var isBusy = false
+    package internal(set) var isBusy = false
     /// Whether the customer was erased: the store removes the request as soon as it is not busy.
-    package private(set) var isErased = false
+    package internal(set) var isErased = false
     /// Whether an erasure of the customer, if any, keeps the lines of payments.
-    package private(set) var keepsRecords = true
+    package internal(set) var keepsRecords = true
 
     /// How long a message may wait for the gateway; longer than the outbox keeps one.
     private static let waitingLifetime = Duration.seconds(96 * 3600)
@@ -133,27 +133,6 @@ package struct OpenRequest: Hashable, Sendable {
         self.releaseLifetime = releaseLifetime
         begunAt = now
         since = now
-    }
-
-    init(_ parts: OpenRequestText.Parts) {
-        kind = parts.kind
-        business = parts.business
-        customer = parts.customer
-        requestIdentifier = parts.requestIdentifier
-        entry = parts.entry
-        begunAt = parts.begunAt
-        stateLifetime = parts.stateLifetime
-        releaseLifetime = parts.releaseLifetime
-        phase = parts.phase
-        since = parts.since
-        payload = parts.payload
-        result = parts.result
-        confirmation = parts.confirmation
-        releasedBy = parts.releasedBy
-        deadline = parts.deadline
-        isBusy = parts.isBusy
-        isErased = parts.isErased
-        keepsRecords = parts.keepsRecords
     }
 
     /// The time at which the current time limit ends.

@@ -6,7 +6,9 @@ package struct OpenRequestList: Sendable {
     private let files: RequestFiles
 
     /// Reads the requests of this data directory.
-    package init(dataDirectory: String) { files = RequestFiles(directory: dataDirectory + "/requests") }
+    package init(dataDirectory: String) {
+        files = RequestFiles(directory: DataDirectory(path: dataDirectory).requests)
+    }
 
     /// Returns all requests, oldest first, and the number of damaged files.
     ///

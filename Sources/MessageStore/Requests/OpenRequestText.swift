@@ -14,28 +14,6 @@ import BusinessMessages
 /// may have to be reversed. A busy payment of an erased customer has `"erased":true`, or
 /// `"erased":"keepPayments"` when the lines of payments stay.
 enum OpenRequestText {
-    /// The members of a file.
-    struct Parts {
-        let kind: OpenRequest.Kind
-        let business: BusinessID
-        let customer: CustomerID
-        let requestIdentifier: String
-        let entry: ReplyID
-        let begunAt: Timestamp
-        let stateLifetime: Duration
-        let releaseLifetime: Duration
-        let phase: OpenRequest.Phase
-        let since: Timestamp
-        let payload: [UInt8]?
-        let result: [UInt8]?
-        let confirmation: String?
-        let releasedBy: MessageID?
-        let deadline: Timestamp?
-        let isBusy: Bool
-        let isErased: Bool
-        let keepsRecords: Bool
-    }
-
     private static let keepsPayments = "keepPayments"
 
     /// The longest time limit that a file may have, in seconds, so that no sum of times overflows.
@@ -85,17 +63,20 @@ enum OpenRequestText {
             let stateLifetime = seconds(root["stateSeconds"]),
             let releaseLifetime = seconds(root["releaseSeconds"])
         else { return nil }
-        return OpenRequest(
-            Parts(
-                kind: kind, business: BusinessID(business), customer: CustomerID(customer),
-                requestIdentifier: requestIdentifier, entry: entry, begunAt: begunAt,
-                stateLifetime: stateLifetime, releaseLifetime: releaseLifetime, phase: phase, since: since,
-                payload: root["payload"].map { Array($0.text) },
-                result: root["result"].map { Array($0.text) },
-                confirmation: root["confirmation"]?.string,
-                releasedBy: (root["releasedBy"]?.string).map { MessageID($0) },
-                deadline: root.timestamp("deadline"), isBusy: root["busy"]?.bool ?? false,
-                isErased: root["erased"] != nil, keepsRecords: root["erased"]?.bool == nil))
+        var request = OpenRequest(
+            kind, business: BusinessID(business), customer: CustomerID(customer),
+            requestIdentifier: requestIdentifier,
+            entry: entry, payload: [], stateLifetime: stateLifetime, releaseLifetime: releaseLifetime,
+            at: begunAt)
+        (request.phase, request.since) = (phase, since)
+        request.payload = root["payload"].map { Array($0.text) }
+        request.result = root["result"].map { Array($0.text) }
+        request.confirmation = root["confirmation"]?.string
+        request.releasedBy = (root["releasedBy"]?.string).map { MessageID($0) }
+        request.deadline = root.timestamp("deadline")
+        request.isBusy = root["busy"]?.bool ?? false
+        (request.isErased, request.keepsRecords) = (root["erased"] != nil, root["erased"]?.bool == nil)
+        return request
     }
 
     /// The kind; earlier releases wrote `signIn` for both versions, of which only version 1 has a scalar.

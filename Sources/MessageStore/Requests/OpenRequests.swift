@@ -144,25 +144,6 @@ package final class OpenRequests: Sendable {
     /// whether the request agrees.
     package func find(_ name: RequestName) throws(StoreError) -> OpenRequest? { try files.read(name) }
 
-    /// Reads all requests of a data directory, and counts the damaged files; works while a server runs.
-    ///
-    /// Throws when a folder or a file cannot be read.
-    package static func read(
-        dataDirectory: String
-    ) throws(StoreError) -> (requests: [OpenRequest], unreadable: Int) {
-        let files = RequestFiles(directory: DataDirectory(path: dataDirectory).requests)
-        var (requests, unreadable): ([OpenRequest], Int) = ([], 0)
-        for name in try files.names().requests {
-            do throws(StoreError) {
-                if let request = try files.read(name) { requests.append(request) }
-            } catch {
-                guard case .damaged = error else { throw error }
-                unreadable += 1
-            }
-        }
-        return (requests, unreadable)
-    }
-
     /// Changes a request whose name the server itself knows.
     ///
     /// `change` gets nil when there is none, and removes the request by setting nil.
