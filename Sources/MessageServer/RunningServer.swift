@@ -318,6 +318,7 @@ package final class RunningServer: Sendable {
             if adminAddress != nil { _ = try await admin?.start() }
             try await inspector?.start(store, registry, pipelines)
             hasStarted.set()
+            FreeMemory.unmapCode()
             return Array(addresses)
         } catch {
             await stop(within: shutdownTime, grace: .zero)

@@ -2,6 +2,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
+#include <elf.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <spawn.h>
@@ -12,7 +13,9 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/auxv.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,6 +46,24 @@ static inline int balloon_accept_from(int listener, uint8_t peer[16]) {
         memcpy(peer, &((struct sockaddr_in6 *)&address)->sin6_addr, 16);
     }
     return descriptor;
+}
+
+// Removes the program's code from the memory of this process, and returns its size in bytes; the next use of a page maps the page
+// again. Sound: the mapping is private and was never written, so its pages are those of the file.
+static inline size_t balloon_unmap_code(void) {
+    const Elf64_Phdr *headers = (const Elf64_Phdr *)getauxval(AT_PHDR);
+    const uintptr_t count = getauxval(AT_PHNUM), page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t base = 0;
+    size_t size = 0;
+    for (uintptr_t i = 0; headers && i < count; i++)
+        if (headers[i].p_type == PT_PHDR) base = (uintptr_t)headers - headers[i].p_vaddr;
+    for (uintptr_t i = 0; base && i < count; i++) {
+        if (headers[i].p_type != PT_LOAD || headers[i].p_flags != (PF_R | PF_X)) continue;
+        const uintptr_t start = (base + headers[i].p_vaddr) & ~(page - 1);
+        const uintptr_t end = base + headers[i].p_vaddr + headers[i].p_memsz;
+        if (madvise((void *)start, end - start, MADV_DONTNEED) == 0) size += end - start;
+    }
+    return size;
 }
 
 // The user of the process that connected to a unix socket; the headers have struct ucred only with a macro for GNU extensions.
