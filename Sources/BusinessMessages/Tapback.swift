@@ -48,7 +48,7 @@ public struct Tapback: Equatable, Sendable {
     }
 
     /// Parses a body; `nil` when it does not describe a reaction.
-    init?(prose body: String) {
+    package init?(prose body: String) {
         let prose = body.trimmed
         guard let (reaction, isRemoved, rest) = readOpening(of: prose), let target = Target(prose: rest)
         else {

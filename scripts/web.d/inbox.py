@@ -367,6 +367,9 @@ class Tests(Suite):
         page.wait("both signs at the text", "[...document.querySelectorAll('.line')].some((one) => one.innerText.includes('Here it is') && one.querySelector('.reactions')?.innerText === '❤️ 👏')")
         assert "Loved" not in page.script("return document.querySelector('.lines').innerText")
         self.picture(page, "tapbacks-desk")
+        # The text that is no tapback of a known message is one all the same: none of them waits for an answer.
+        page.press_button("Mine")
+        page.wait("a row that does not wait", "[...document.querySelectorAll('.row')].some((one) => one.innerText.includes('Liked') && !one.querySelector('.row-time').innerText.includes('now'))")
         self.server.write("Removed a heart from \u201cHere it is\u201d", "tapped")
         page.wait("one sign", "document.querySelector('.reactions').innerText === '👏'")
 

@@ -3,6 +3,7 @@
 import { Problem } from "./api.js";
 import { isTyping, summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
+import { isTapback } from "./reactions.js";
 import { Stream } from "./stream.js";
 
 const queuePages = 5;
@@ -279,7 +280,7 @@ export class Desk extends EventTarget {
       known.last = { seq: line.seq, at: line.at ?? event.at, direction: line.direction, kind: line.kind, summary: summary(line), outcome: line.outcome };
       if (line.direction === "inbound" && !isTyping(line)) {
         known.lastInbound = known.last;
-        known.unansweredSince ??= known.last.at;
+        if (!isTapback(line)) known.unansweredSince ??= known.last.at;
       } else if (line.direction === "outbound" && !isTyping(line) && line.author !== "server" && line.outcome === "accepted") known.unansweredSince = undefined;
       if (line.direction === "inbound" && line.kind === "close") known.state = "closed";
       else if (line.direction === "inbound" && known.state === "closed") Object.assign(known, { state: "handler", person: undefined });

@@ -4,11 +4,14 @@ import { list, object, text } from "./bubbles.js";
 const signs = { Loved: "❤️", Liked: "👍", Disliked: "👎", "Laughed at": "😂", Emphasized: "‼️", Emphasised: "‼️", Questioned: "❓" };
 const removed = { "a heart": "❤️", "a like": "👍", "a dislike": "👎", "a laugh": "😂", "an exclamation mark": "‼️", "an exclamation": "‼️", "a question mark": "❓" };
 
+/// Whether a customer's line is a tapback, which needs no answer.
+export function isTapback(line) { return line.direction === "inbound" && line.kind === "text" && read(text(object(line.message).body).trim()) !== undefined; }
+
 /// The lines without the tapbacks whose message is among them; that message has the signs in `reactions`.
 export function placed(lines) {
   const shown = [];
   for (const line of lines) {
-    const tapback = line.direction === "inbound" && line.kind === "text" && read(text(object(line.message).body).trim());
+    const tapback = isTapback(line) && read(text(object(line.message).body).trim());
     const place = tapback ? shown.findLastIndex((one) => one.direction === "outbound" && isTarget(one, tapback.target)) : -1;
     if (place < 0) {
       shown.push(line);

@@ -291,21 +291,26 @@ struct ConversationFacts {
 
     /// The time of the customer's first message after the last answer, as far as the lines show it.
     ///
-    /// An automatic text of the server and a message that was not accepted are no answers; nil when nothing
-    /// waits for one.
+    /// An automatic text of the server and a message that was not accepted are no answers, and a tapback needs none; nil
+    /// when nothing waits for an answer.
     private var unansweredSince: Timestamp? {
         guard state != .closed else { return nil }
         let answer = lines.lastIndex {
             $0.direction == .outbound && !$0.isFilesOnly && !$0.kind.isTyping && $0.author != .server
                 && $0.outcome == ReplyState.Status.accepted.rawValue
         }
-        return lines[(answer.map { $0 + 1 } ?? 0)...].first(where: \.isFromCustomer)?.at
+        return lines[(answer.map { $0 + 1 } ?? 0)...].first { $0.isFromCustomer && !$0.isTapback }?.at
     }
 }
 
 extension ConversationLine {
     /// Whether the customer sent the message on purpose: a typing indicator and a line of results are not.
     fileprivate var isFromCustomer: Bool { direction == .inbound && !isFilesOnly && !kind.isTyping }
+
+    /// Whether the text is a reaction to a message, as far as it is recognised.
+    fileprivate var isTapback: Bool {
+        kind == .text && message["body"]?.string.flatMap { Tapback(prose: $0) } != nil
+    }
 }
 
 extension ConversationLine {

@@ -237,6 +237,13 @@ import Testing
         let one = try await server.api(path).json
         #expect(one["lastInbound"]?["summary"]?.string == "help")
         #expect(one["last"]?["outcome"]?.string == "accepted" && one["last"]?["summary"]?.string == "Hello")
+        _ = try await customer.post(customer.message(.text, text: "Loved \u{201C}Hello\u{201D}"))
+        #expect(
+            try await eventually {
+                try await server.api(path).json["lastInbound"]?["summary"]?.string?.hasPrefix("Loved")
+                    ?? false
+            })
+        #expect(try await server.api(path).json["unansweredSince"] == nil)
         let link = try await server.api(
             path + "/messages", TestTokens.sender, method: "POST",
             body: #"{"message":{"type":"richLink","richLinkData":{"url":"https://example.com/returns","#
