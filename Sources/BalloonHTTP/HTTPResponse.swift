@@ -32,8 +32,8 @@ package struct HTTPResponse: Sendable {
     package init(_ status: HTTPStatus, text: String) { self.init(status, body: Array(text.utf8)) }
 
     /// Creates an answer whose body is JSON.
-    package init(_ status: HTTPStatus, json: [UInt8]) {
-        self.init(status, contentType: "application/json", body: json)
+    package init(_ status: HTTPStatus, json: [UInt8], fields: [(name: String, value: String)] = []) {
+        self.init(status, contentType: "application/json", body: json, fields: fields)
     }
 }
 

@@ -50,22 +50,16 @@ struct ControlSocket {
         return try await ask(operation.method.rawValue, operation.path, body, timeout: timeout)
     }
 
-    /// Posts `body` and returns the body of a 200; nil when no server listens.
+    /// Sends a request, a POST with `body` if it is given, and returns the body of a 200; nil when no server listens.
     ///
     /// After nil, the caller may change the data directory itself.
-    static func post(
-        _ target: String, _ body: [UInt8], data: String, timeout: Duration
+    static func request(
+        _ target: String, posting body: [UInt8]? = nil, data: String, timeout: Duration = .seconds(60)
     ) async throws -> [UInt8]? {
         guard try exists(in: data) else { return nil }
         let path = data + "/" + ControlRoutes.socketName
-        return try await ask(path, "POST", target, body, timeout: timeout).map(content)
-    }
-
-    /// Sends a GET request and returns the body of a 200; nil when no server listens.
-    static func get(_ target: String, data: String) async throws -> [UInt8]? {
-        guard try exists(in: data) else { return nil }
-        let path = data + "/" + ControlRoutes.socketName
-        return try await ask(path, "GET", target).map(content)
+        let method = body == nil ? "GET" : "POST"
+        return try await ask(path, method, target, body ?? [], timeout: timeout).map(content)
     }
 
     /// Starts a job of the server and waits without a limit for its end; nil when no server listens.

@@ -20,7 +20,8 @@ struct DeliveryInquiry {
             let target = DeliveryAnswer.target(
                 MessageID(id), to: BusinessID(business), waiting: Int(max(0, min(left, 15))))
             let body: [UInt8]?
-            do { body = try await ControlSocket.get(target, data: data) } catch CommandFailure.refused(404, _)
+            do { body = try await ControlSocket.request(target, data: data) } catch CommandFailure.refused(
+                404, _)
             {
                 // The journal of this server has no such message, so --to names a server with another data directory.
                 return nil

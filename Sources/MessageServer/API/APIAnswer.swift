@@ -7,20 +7,13 @@ struct APIAnswer: Sendable {
     let status: HTTPStatus
     let contentType: String
     let body: [UInt8]
-    var fields: [(name: String, value: String)]
+    var fields: [(name: String, value: String)] = []
+}
 
-    init(
-        _ status: HTTPStatus, contentType: String, body: [UInt8], fields: [(name: String, value: String)] = []
-    ) {
-        self.status = status
-        self.contentType = contentType
-        self.body = body
-        self.fields = fields
-    }
-
+extension APIAnswer {
     /// An answer whose body is JSON.
     init(_ status: HTTPStatus = .ok, json: [UInt8], fields: [(name: String, value: String)] = []) {
-        self.init(status, contentType: "application/json", body: json, fields: fields)
+        self.init(status: status, contentType: "application/json", body: json, fields: fields)
     }
 
     /// An answer whose body is a JSON object.
@@ -41,7 +34,7 @@ struct APIAnswer: Sendable {
         let tag = self["ETag"] ?? EntityTag.covering(body)
         if self["ETag"] == nil { answer.fields.append(("ETag", tag)) }
         guard EntityTag.isMatch(tag, ifNoneMatch) else { return answer }
-        return APIAnswer(.notModified, contentType: contentType, body: [], fields: answer.fields)
+        return APIAnswer(status: .notModified, contentType: contentType, body: [], fields: answer.fields)
     }
 }
 

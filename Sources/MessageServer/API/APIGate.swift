@@ -33,11 +33,10 @@ enum APIGate {
         guard !head.isAuthorizationRepeated else {
             throw unauthenticated("the request has several Authorization fields", isInvalid: true)
         }
-        let scheme = "bearer "
-        guard String(decoding: value.prefix(scheme.utf8.count), as: UTF8.self).lowercased() == scheme else {
+        guard let given = bearerToken(value[...]) else {
             throw unauthenticated("Authorization does not begin with Bearer", isInvalid: false)
         }
-        let digest = SHA256.hash(value.dropFirst(scheme.utf8.count).drop { $0 == 0x20 })
+        let digest = SHA256.hash(given)
         var found: APIToken?
         for token in tokens where constantTimeEquals(token.digest, digest) { found = token }
         guard let found else { throw unauthenticated("the token is unknown", isInvalid: true) }
@@ -109,6 +108,9 @@ extension HTTPRequest {
 }
 
 extension HTTPFieldName {
-    fileprivate static let host = HTTPFieldName("host")
-    fileprivate static let origin = HTTPFieldName("origin")
+    static let acceptEncoding = HTTPFieldName("accept-encoding")
+    static let contentType = HTTPFieldName("content-type")
+    static let host = HTTPFieldName("host")
+    static let ifNoneMatch = HTTPFieldName("if-none-match")
+    static let origin = HTTPFieldName("origin")
 }

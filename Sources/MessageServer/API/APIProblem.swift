@@ -115,13 +115,6 @@ struct APIProblem: Error, Sendable, Equatable {
         }
     }
 
-    /// Returns the complete answer, whose body is the result of `json(reference:)`.
-    func answer(reference: String) -> APIAnswer {
-        APIAnswer(
-            status, contentType: Self.mediaType, body: json(reference: reference),
-            fields: fields.map { ($0.name, $0.value) })
-    }
-
     static let mediaType = "application/problem+json"
 }
 

@@ -55,7 +55,7 @@ struct AttachmentAnswer {
         ]
         if EntityTag.isMatch(tag, request.field("if-none-match")) {
             return responder.respond(
-                APIAnswer(.notModified, contentType: mediaType, body: [], fields: fields))
+                APIAnswer(status: .notModified, contentType: mediaType, body: [], fields: fields))
         }
         // RFC 9110 §13.1.5: when If-Range names other content, send the whole: a range would not fit the
         // client's parts.

@@ -192,10 +192,9 @@ final class BusinessAPI: Sendable {
         if facts.method != .get, facts.token != nil, problem.status != .tooManyRequests {
             record(facts, "\(problem.status.code)")
         }
-        let answer = problem.answer(reference: reference)
         return HTTPResponse(
-            answer.status, contentType: answer.contentType, body: answer.body,
-            fields: facts.fields + answer.fields)
+            problem.status, contentType: APIProblem.mediaType, body: problem.json(reference: reference),
+            fields: facts.fields + problem.fields.map { ($0.name, $0.value) })
     }
 
     /// Records a change in the audit log, except operations that are not audited, such as sending a message.
@@ -244,11 +243,6 @@ final class BusinessAPI: Sendable {
         if let problem, problem.status.code >= 500 { metadata["cause"] = problem.cause.map { "\($0)" } }
         logger.log(level: level, message, metadata: metadata)
     }
-}
-
-extension HTTPFieldName {
-    fileprivate static let ifNoneMatch = HTTPFieldName("if-none-match")
-    fileprivate static let contentType = HTTPFieldName("content-type")
 }
 
 extension StoreError {

@@ -187,12 +187,6 @@ struct HandlerBuilder: Sendable {
         try (handler as? any LifecycleHandler)?.validate()
         return handler
     }
-
-    /// Makes `path` absolute, because a handler's process has another working directory.
-    private func absolute(_ path: String) -> String {
-        guard !path.hasPrefix("/"), let directory = try? ProcessPaths.workingDirectory() else { return path }
-        return directory + "/" + path
-    }
 }
 
 /// The reason why a business's handler cannot be created.

@@ -81,7 +81,7 @@ extension GatewayConfiguration {
     }
 }
 
-private func absolute(_ path: String) -> String {
+func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let directory = try? ProcessPaths.workingDirectory() else { return path }
     return directory + "/" + path
 }

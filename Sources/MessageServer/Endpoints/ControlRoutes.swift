@@ -49,15 +49,12 @@ package enum ControlRoutes {
         func route<Request, Result>(_ operation: ControlOperation<Request, Result>) -> HTTPRoute {
             operation.route(scope, jobs, audit)
         }
+        typealias All = ControlOperations
         var routes = [
-            route(ControlOperations.erase), route(ControlOperations.replay), route(ControlOperations.drop),
-            route(ControlOperations.dropPending), route(ControlOperations.dropReplies),
-            route(ControlOperations.retryReplies),
-            route(ControlOperations.claim), route(ControlOperations.release), route(ControlOperations.close),
-            route(ControlOperations.retryReversals), route(ControlOperations.dropReversals),
-            route(ControlOperations.rebuild),
-            route(ControlOperations.trim), route(ControlOperations.repair), route(ControlOperations.damage),
-            route(ControlOperations.statistics),
+            route(All.erase), route(All.replay), route(All.drop), route(All.dropPending),
+            route(All.dropReplies), route(All.retryReplies), route(All.claim), route(All.release),
+            route(All.close), route(All.retryReversals), route(All.dropReversals), route(All.rebuild),
+            route(All.trim), route(All.repair), route(All.damage), route(All.statistics),
             HTTPRoute(.get, "/jobs/*") { request, responder in
                 let id = String(decoding: request.path.dropFirst("/jobs/".utf8.count), as: UTF8.self)
                 jobs.wait(for: id, responder)
@@ -66,15 +63,10 @@ package enum ControlRoutes {
         ]
         guard let running = scope.running else { return routes }
         routes += [
-            route(ControlOperations.handlers), route(ControlOperations.restartHandler),
-            route(ControlOperations.handlerLogs),
-            route(ControlOperations.people), route(ControlOperations.changePeople),
-            route(ControlOperations.status),
-            route(ControlOperations.send),
+            route(All.handlers), route(All.restartHandler), route(All.handlerLogs), route(All.people),
+            route(All.changePeople), route(All.status), route(All.send),
         ]
-        if running.levels != nil {
-            routes += [route(ControlOperations.logLevel), route(ControlOperations.changeLogLevel)]
-        }
+        if running.levels != nil { routes += [route(All.logLevel), route(All.changeLogLevel)] }
         return routes
     }
 

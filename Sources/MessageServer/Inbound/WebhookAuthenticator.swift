@@ -77,7 +77,7 @@ private func moment(_ name: String, in claims: JSONDocument) throws(InboundRefus
 }
 
 /// The token after `Bearer`, which is case-insensitive (RFC 9110 §11.1); nil for other schemes.
-private func bearerToken(_ authorization: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+func bearerToken(_ authorization: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     guard authorization.count > 7 else { return nil }
     let scheme = authorization.prefix(6)
     guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }), authorization[scheme.endIndex] == 0x20

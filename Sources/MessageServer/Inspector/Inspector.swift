@@ -62,12 +62,12 @@ package final class Inspector: Sendable {
         } else {
             routes += InspectorOverview(registry: registry, version: version).routes
         }
+        let all = InspectorDocument.completing(routes)
         do {
-            try await start(at: settings.address, InspectorDocument.completing(routes))
+            try await start(at: settings.address, all)
         } catch let error as SystemError {
             guard settings.mayUseOtherPort else { throw error }
-            try await start(
-                at: .tcp(host: "127.0.0.1", port: 0), InspectorDocument.completing(routes))
+            try await start(at: .tcp(host: "127.0.0.1", port: 0), all)
         }
     }
 
@@ -95,31 +95,12 @@ package final class Inspector: Sendable {
         await running?.server.stop(within: grace)
     }
 
-    /// The routes of the page `/` and of its files, whose folder is named after the version of the page.
+    /// The routes of the page `/` and of its files.
     private var pages: [HTTPRoute] {
-        [
-            HTTPRoute(.get, "/") { request, _ in
-                self.refusal(of: request, needsToken: false) ?? self.page("phone.html", of: self.web, request)
-            },
-            HTTPRoute(.get, "/assets/{version}/{file}") { request, _ in
-                if let refusal = self.refusal(of: request, needsToken: false) { return refusal }
-                let web = self.web
-                guard request.parameter("version") == web.version, let file = request.parameter("file"),
-                    !file.hasSuffix(".html")
-                else { return Self.answer(.notFound) }
-                return self.page(file, of: web, request)
-            },
-        ]
-    }
-
-    private var web: WebPages {
-        guard let folder = settings.webFolder else { return WebPages.embedded }
-        return WebPages(WebFile.read(from: folder), isImmutable: false)
-    }
-
-    private func page(_ file: String, of web: WebPages, _ request: HTTPRequest) -> HTTPResponse {
-        let acceptsGzip = InboxRoutes.acceptsGzip(request.text(.acceptEncoding))
-        return web.answer(file, acceptsGzip: acceptsGzip) ?? Self.answer(.notFound)
+        WebPages.routes(
+            "phone.html", at: ["/"], files: "/assets/{version}/{file}", from: settings.webFolder,
+            refuse: { request, _ in self.refusal(of: request, needsToken: false) },
+            notFound: { _ in Self.answer(.notFound) })
     }
 
     private func refusal(of request: HTTPRequest, needsToken: Bool) -> HTTPResponse? {
@@ -156,9 +137,7 @@ package final class Inspector: Sendable {
             do {
                 switch try await route.operation(parsed) {
                 case .json(let json):
-                    responder.respond(
-                        HTTPResponse(
-                            route.status, contentType: "application/json", body: json, fields: Self.fields))
+                    responder.respond(HTTPResponse(route.status, json: json, fields: Self.fields))
                 case .none: responder.respond(HTTPResponse(.noContent, fields: Self.fields))
                 case .stream(let head, let write):
                     // After an error the body is incomplete: the client has disconnected, or the source
@@ -199,10 +178,4 @@ package final class Inspector: Sendable {
         answer(
             InspectorProblem(status, status.code == 404 ? "there is no such resource" : "the server failed"))
     }
-}
-
-extension HTTPFieldName {
-    fileprivate static let acceptEncoding = HTTPFieldName("accept-encoding")
-    fileprivate static let host = HTTPFieldName("host")
-    fileprivate static let origin = HTTPFieldName("origin")
 }

@@ -197,9 +197,9 @@ extension StageEvent {
             writer.field("n", number)
             writer.field("at", at.rfc3339)
             writer.field("stage", stage.rawValue)
-            let (name, reason, refusal) = result.facts
-            writer.field("result", name)
-            writer.field("reason", reason)
+            let facts = ResultFacts(result)
+            writer.field("result", StageMetrics.ResultLabel(result).rawValue)
+            writer.field("reason", facts.reason ?? facts.how)
             writer.field("ms", Double(nanoseconds / 1000) / 1000)
             writer.field("business", business?.rawValue)
             writer.field("customer", customer?.rawValue)
@@ -209,23 +209,8 @@ extension StageEvent {
             writer.field("reference", reference)
             writer.field("attempt", attempt)
             writer.field("bytes", bytes)
-            writer.field("status", status ?? refusal)
+            writer.field("status", status ?? facts.status)
             writer.field("payment", payment)
-        }
-    }
-}
-
-extension StageEvent.Result {
-    /// The name, the reason and the status.
-    fileprivate var facts: (name: String, reason: String?, status: Int?) {
-        switch self {
-        case .done: ("done", nil, nil)
-        case .duplicate: ("duplicate", nil, nil)
-        case .refused(let status, let reason): ("refused", reason, status)
-        case .failed(let reason): ("failed", reason, nil)
-        case .postponed(_, let reason): ("postponed", reason, nil)
-        case .released(let reason): ("released", reason, nil)
-        case .ended(let how): ("ended", how, nil)
         }
     }
 }

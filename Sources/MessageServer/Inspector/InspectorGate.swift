@@ -36,10 +36,7 @@ struct InspectorGate: Sendable {
     /// Whether the header has the token; digests are compared in constant time, so that the time reveals
     /// nothing.
     private func hasToken(_ authorization: [UInt8]?) -> Bool {
-        let scheme = "bearer "
-        guard let authorization,
-            String(decoding: authorization.prefix(scheme.utf8.count), as: UTF8.self).lowercased() == scheme
-        else { return false }
-        return constantTimeEquals(tokenDigest, SHA256.hash(authorization.dropFirst(scheme.utf8.count)))
+        guard let given = authorization.flatMap({ bearerToken($0[...]) }) else { return false }
+        return constantTimeEquals(tokenDigest, SHA256.hash(given))
     }
 }

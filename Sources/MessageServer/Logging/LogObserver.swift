@@ -66,17 +66,11 @@ package struct LogObserver: StageObserver {
         metadata["kind"] = event.kind.map { "\($0.rawValue)" }
         metadata["attempt"] = event.attempt.map { "\($0)" }
         metadata["trace_id"] = event.trace.map { "\($0.text)" }
-        switch event.result {
-        case .done, .duplicate: break
-        case .refused(let status, let reason):
-            metadata["status"] = "\(status)"
-            metadata["reason"] = "\(reason)"
-        case .failed(let reason), .released(let reason): metadata["reason"] = "\(reason)"
-        case .postponed(let milliseconds, let reason):
-            metadata["reason"] = "\(reason)"
-            metadata["after_ms"] = "\(milliseconds)"
-        case .ended(let how): metadata["result"] = "\(how)"
-        }
+        let facts = ResultFacts(event.result)
+        metadata["status"] = facts.status.map { "\($0)" }
+        metadata["reason"] = facts.reason.map { "\($0)" }
+        metadata["after_ms"] = facts.milliseconds.map { "\($0)" }
+        metadata["result"] = facts.how.map { "\($0)" }
         return metadata
     }
 }

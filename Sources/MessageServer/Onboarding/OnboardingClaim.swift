@@ -95,11 +95,7 @@ package struct OnboardingClaim: Sendable, Equatable {
     package func businessFile(slug: String) -> String? {
         // The error is dropped, because its text is about the name of a file.
         guard (try? SettingFormat.slug(slug)) != nil else { return nil }
-        func text(_ value: String) -> String {
-            var writer = JSONWriter()
-            writer.string(value)
-            return String(decoding: writer.finish(), as: UTF8.self)
-        }
+        func text(_ value: String) -> String { String(decoding: JSONForm.text.json(value), as: UTF8.self) }
         return """
             {
                 "businessID": \(text(business)),

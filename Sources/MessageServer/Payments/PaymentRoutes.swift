@@ -17,7 +17,6 @@ struct PaymentRoutes: Sendable {
     private static let associationPath = "/.well-known/apple-developer-merchantid-domain-association"
     /// The maximum bytes of a callback's body; payment tokens have about 4 KiB.
     static let maximumBodyBytes = 262_144
-    private static let host = HTTPFieldName("host")
     private static let fallbackTime = Duration.seconds(5)
 
     func routes() -> [HTTPRoute] {
@@ -51,7 +50,7 @@ struct PaymentRoutes: Sendable {
     private static func response(_ answer: PaymentFlow.Answer) -> HTTPResponse {
         switch answer {
         case .json(let json):
-            HTTPResponse(.ok, contentType: "application/json", body: json, fields: PublicPage.fields)
+            HTTPResponse(.ok, json: json, fields: PublicPage.fields)
         case .ok:
             HTTPResponse(.ok, contentType: "text/plain", body: Array("ok\n".utf8), fields: PublicPage.fields)
         case .notFound: HTTPResponse(.notFound, fields: PublicPage.fields)
@@ -65,25 +64,14 @@ struct PaymentRoutes: Sendable {
         // A malformed query names no request.
         let values = (try? HTTPQuery(request.query))?.values(of: "request") ?? []
         let identifier = values.count == 1 ? values[0] : nil
-        let isAnswered = OnceFlag()
-        let timer = Task {
-            // A cancelled sleep means that the answer was sent.
-            try? await Task.sleep(for: Self.fallbackTime)
-            if isAnswered.claim() { responder.respond(Self.unavailable) }
-        }
-        // Leave the shard, because the request is read from a file.
-        Task { @concurrent [flow] in
-            let response: HTTPResponse
+        responder.respond(within: Self.fallbackTime, or: Self.unavailable) { [flow] in
             do {
                 let found = try await flow.fallback(key: key, request: identifier)
-                response =
-                    found.map { Self.page($0.identifier, $0.business, $0.standing) }
+                return found.map { Self.page($0.identifier, $0.business, $0.standing) }
                     ?? Self.response(.notFound)
             } catch {
-                response = Self.unavailable
+                return Self.unavailable
             }
-            if isAnswered.claim() { responder.respond(response) }
-            timer.cancel()
         }
         return nil
     }
@@ -101,9 +89,7 @@ struct PaymentRoutes: Sendable {
     }
 
     private func association(_ request: HTTPRequest) -> HTTPResponse {
-        guard let host = request.field(Self.host),
-            let file = settings.domainAssociation(host: String(decoding: host, as: UTF8.self))
-        else {
+        guard let file = request.text(.host).flatMap({ settings.domainAssociation(host: $0) }) else {
             guard settings.hasDomainAssociation else { return Self.response(.notFound) }
             logger.notice(
                 "a request for the Apple Pay domain association was refused: its Host is the domainName of no business with a domainAssociationFile; let the proxy pass Host unchanged"

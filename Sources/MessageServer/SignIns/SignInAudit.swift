@@ -44,13 +44,9 @@ struct SignInAudit: Sendable {
     /// A refusal is the same for an unknown business and for a business without a token. The digests are
     /// compared in constant time.
     func isAuthorized(_ authorization: ArraySlice<UInt8>?, slug: String) -> Bool {
-        let scheme = "bearer "
-        guard let authorization,
-            String(decoding: authorization.prefix(scheme.utf8.count), as: UTF8.self).lowercased() == scheme
-        else { return false }
+        guard let given = authorization.flatMap(bearerToken) else { return false }
         let token = settings.business(slug: slug)?.section.auditToken
-        let given = SHA256.hash(authorization.dropFirst(scheme.utf8.count).drop { $0 == 0x20 })
-        let isEqual = constantTimeEquals(SHA256.hash(token?.bytes ?? []), given)
+        let isEqual = constantTimeEquals(SHA256.hash(token?.bytes ?? []), SHA256.hash(given))
         return token != nil && isEqual
     }
 

@@ -39,8 +39,8 @@ struct SignInRoutes: Sendable {
                 let slug = request.parameter("slug") ?? ""
                 // The buffer of the connection is reused, so the body is copied.
                 let form = Array(request.body)[...]
-                respond(
-                    responder, within: Self.confirmTime, or: Self.response(.failure(code: 503), slug: slug)
+                responder.respond(
+                    within: Self.confirmTime, or: Self.response(.failure(code: 503), slug: slug)
                 ) { Self.response(await flow.confirm(form, slug: slug), slug: slug) }
                 return nil
             },
@@ -73,7 +73,7 @@ struct SignInRoutes: Sendable {
             audit.isAuthorized(request.field(.authorization), slug: slug)
         else { return Self.unauthorized }
         guard let question = SignInAudit.Question(text) else { return Self.unknownKey }
-        respond(responder, within: Self.auditTime, or: Self.unavailable) {
+        responder.respond(within: Self.auditTime, or: Self.unavailable) {
             do {
                 let isValid = try await onDisk { [audit] in try audit.isValid(question, slug: slug) }
                 return isValid ? Self.validKey : Self.unknownKey
@@ -84,30 +84,10 @@ struct SignInRoutes: Sendable {
         return nil
     }
 
-    /// Answers with the result of `work`, or with `late` when `work` takes longer than `limit`, as on a hung
-    /// disk.
-    private func respond(
-        _ responder: HTTPResponder, within limit: Duration, or late: HTTPResponse,
-        _ work: @escaping @Sendable () async -> HTTPResponse
-    ) {
-        let isAnswered = OnceFlag()
-        let timer = Task {
-            // A cancelled sleep means that the answer was sent.
-            try? await Task.sleep(for: limit)
-            if isAnswered.claim() { responder.respond(late) }
-        }
-        // Leave the shard, because the answer is read from a file.
-        Task { @concurrent in
-            let response = await work()
-            if isAnswered.claim() { responder.respond(response) }
-            timer.cancel()
-        }
-    }
-
     private static let validKey = HTTPResponse(
-        .ok, contentType: "application/json", body: Array(#"{"valid":true}"#.utf8), fields: fields)
+        .ok, json: Array(#"{"valid":true}"#.utf8), fields: fields)
     private static let unknownKey = HTTPResponse(
-        .notFound, contentType: "application/json", body: Array(#"{"valid":false}"#.utf8), fields: fields)
+        .notFound, json: Array(#"{"valid":false}"#.utf8), fields: fields)
     private static let unavailable = HTTPResponse(.serviceUnavailable, fields: fields)
     private static let unauthorized = HTTPResponse(
         .unauthorized, fields: fields + [("WWW-Authenticate", "Bearer")])
@@ -130,4 +110,23 @@ struct SignInRoutes: Sendable {
         .methodNotAllowed, fields: fields + [("Allow", "GET, POST")])
 
     private static let fields = PublicPage.fields
+}
+
+extension HTTPResponder {
+    /// Answers with the result of `work`, or with `late` when `work` takes longer than `limit`, as on a hung disk.
+    func respond(
+        within limit: Duration, or late: HTTPResponse, _ work: @escaping @Sendable () async -> HTTPResponse
+    ) {
+        let isAnswered = OnceFlag()
+        let timer = Task {
+            // The timer is cancelled when the work has ended.
+            try? await Task.sleep(for: limit)
+            if isAnswered.claim() { respond(late) }
+        }
+        Task { @concurrent in
+            let response = await work()
+            if isAnswered.claim() { respond(response) }
+            timer.cancel()
+        }
+    }
 }

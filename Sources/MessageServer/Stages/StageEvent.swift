@@ -100,3 +100,22 @@ extension StageObserver {
     /// False: an observer that needs details overrides it.
     package var wantsDetails: Bool { false }
 }
+
+/// The facts of a stage's result, without the name of the result.
+struct ResultFacts {
+    var milliseconds: Int?
+    var reason: String?
+    var how: String?
+    var status: Int?
+
+    init(_ result: StageEvent.Result) {
+        switch result {
+        case .done, .duplicate: break
+        case .refused(let status, let reason): (self.status, self.reason) = (status, reason)
+        case .failed(let reason), .released(let reason): self.reason = reason
+        case .postponed(let milliseconds, let reason):
+            (self.milliseconds, self.reason) = (milliseconds, reason)
+        case .ended(let how): self.how = how
+        }
+    }
+}

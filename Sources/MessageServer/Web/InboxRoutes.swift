@@ -10,34 +10,10 @@ struct InboxRoutes: Sendable {
     /// program.
     let folder: String?
 
-    private static let filePath = "/inbox/{version}/{file}"
-
     func routes() -> [HTTPRoute] {
-        let page = { (path: String) in
-            HTTPRoute(.get, path) { request, _ in
-                refusal(of: request, path) ?? answer(pages, "inbox.html", request) ?? notFound(path)
-            }
-        }
-        return [
-            page("/inbox"), page("/inbox/"),
-            HTTPRoute(.get, Self.filePath) { request, _ in
-                if let refusal = refusal(of: request, Self.filePath) { return refusal }
-                let pages = pages
-                guard request.parameter("version") == pages.version, let file = request.parameter("file"),
-                    !file.hasSuffix(".html"), let answer = answer(pages, file, request)
-                else { return notFound(Self.filePath) }
-                return answer
-            },
-        ]
-    }
-
-    private var pages: WebPages {
-        guard let folder else { return WebPages.embedded }
-        return WebPages(WebFile.read(from: folder), isImmutable: false)
-    }
-
-    private func answer(_ pages: WebPages, _ file: String, _ request: HTTPRequest) -> HTTPResponse? {
-        pages.answer(file, acceptsGzip: Self.acceptsGzip(request.text(.acceptEncoding)))
+        WebPages.routes(
+            "inbox.html", at: ["/inbox", "/inbox/"], files: "/inbox/{version}/{file}", from: folder,
+            refuse: refusal, notFound: notFound)
     }
 
     /// The answer when the inbox is disabled, or when `Host` does not name this listener; nil when the request is
@@ -63,9 +39,4 @@ struct InboxRoutes: Sendable {
             }
         }
     }
-}
-
-extension HTTPFieldName {
-    fileprivate static let acceptEncoding = HTTPFieldName("accept-encoding")
-    fileprivate static let host = HTTPFieldName("host")
 }

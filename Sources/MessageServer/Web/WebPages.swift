@@ -77,3 +77,34 @@ struct WebPages: Sendable {
         ]
     }
 }
+
+extension WebPages {
+    /// The routes of a page and of its files, whose folder is named after the version of the page.
+    ///
+    /// The files come from `folder` at each request, for developers of the page; nil uses those in the program. `refuse`
+    /// returns nil for a request that is admitted.
+    static func routes(
+        _ page: String, at paths: [String], files: String, from folder: String?,
+        refuse: @escaping @Sendable (HTTPRequest, _ path: String) -> HTTPResponse?,
+        notFound: @escaping @Sendable (_ path: String) -> HTTPResponse
+    ) -> [HTTPRoute] {
+        func route(_ path: String, _ file: @escaping @Sendable (HTTPRequest, WebPages) -> String?)
+            -> HTTPRoute
+        {
+            HTTPRoute(.get, path) { request, _ in
+                if let refusal = refuse(request, path) { return refusal }
+                let pages =
+                    folder.map { WebPages(WebFile.read(from: $0), isImmutable: false) } ?? WebPages.embedded
+                let acceptsGzip = InboxRoutes.acceptsGzip(request.text(.acceptEncoding))
+                return file(request, pages).flatMap { pages.answer($0, acceptsGzip: acceptsGzip) }
+                    ?? notFound(path)
+            }
+        }
+        return paths.map { route($0) { _, _ in page } } + [
+            route(files) { request, pages in
+                guard request.parameter("version") == pages.version else { return nil }
+                return request.parameter("file").flatMap { $0.hasSuffix(".html") ? nil : $0 }
+            }
+        ]
+    }
+}

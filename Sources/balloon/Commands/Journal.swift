@@ -38,7 +38,7 @@ struct JournalCommands: AsyncParsableCommand {
                 return true
             }
             if job.resume == nil,
-                let answer = try await ControlSocket.get(ControlOperations.damage.path, data: data),
+                let answer = try await ControlSocket.request(ControlOperations.damage.path, data: data),
                 !confirms(try StoreChange.result(answer, ControlOperations.damage.answer))
             {
                 return

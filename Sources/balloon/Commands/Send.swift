@@ -86,8 +86,9 @@ struct Send: AsyncParsableCommand {
 
     private func send(_ request: SendRequest, _ server: KnownServer) async throws -> SendAnswer {
         let data = server.configuration.dataDirectory
-        let answer = try await ControlSocket.post(
-            ControlOperations.send.path, request.json, data: data, timeout: request.wait + .seconds(10))
+        let answer = try await ControlSocket.request(
+            ControlOperations.send.path, posting: request.json, data: data,
+            timeout: request.wait + .seconds(10))
         guard let answer else {
             do {
                 return try await DirectSend.run(
