@@ -21,9 +21,6 @@ extension JSONSchema {
     static let typing = closed(["typing": .flag]).named("Typing")
     static let withdrawal = closed(["requestIdentifier": .text]).named("Withdrawal")
     static let withdrawn = closed(["withdrawn": .flag]).named("Withdrawn")
-    static let conversations = closed([
-        "conversations": list(conversation), "searched": .count.optional, "unreadable": .count.optional,
-    ]).named("Conversations")
     static let conversation = ConversationFacts.form.schema
     static let lines = closed(["lines": list(line)]).named("Lines")
     /// The answer of `/v1/events` to a caller that accepts JSON only: events and the place after them.
@@ -33,10 +30,6 @@ extension JSONSchema {
         ["type": choice(EventRoutes.types + [EventText.resetName])],
         optional: ["key": .text, "at": .time, "business": .text, "conversation": .text]
     ).named("Event")
-    static let message = closed([
-        "line": line.optional, "files": list(file), "outcome": outcome.optional, "status": .count.optional,
-        "reason": .text.optional,
-    ]).named("Message")
     static let newMessage = object(messageMembers, isClosed: true).named(
         "NewMessage", example: #"{"text":"Your bread is ready.","person":{"id":"ana","name":"Ana"}}"#)
     static let newInvitation = object(
@@ -69,7 +62,7 @@ extension JSONSchema {
     /// `(?!\n)` refuses a final line feed, because `$` also matches before it in some languages.
     private static let personText: JSONSchema =
         #"{"type":"string","pattern":"^([ -~]{1,200}|[^\\u0000-\\u001f\\u007f]{1,50})(?!\\n)$"}"#
-    private static let outcome = choice([
+    static let outcome = choice([
         "queued", "accepted", "refused", "expired", "dropped", "failed", "erased", "checked",
     ])
     private static let uploadID: JSONSchema = #"{"type":"string","pattern":"^[0-9a-f]{32}$"}"#
@@ -86,7 +79,7 @@ extension JSONSchema {
         ("take", .flag.optional),
     ]
     /// A line of a conversation's file, as the manual's page on the data directory describes it.
-    private static let line = object(
+    static let line = object(
         [
             "seq": #"{"type":"integer"}"#, "at": .text, "direction": choice(["inbound", "outbound"]),
             "id": .text, "kind": .text, "customer": .text, "record": #"{"type":"integer"}"#,
@@ -94,7 +87,7 @@ extension JSONSchema {
         optional: [
             "message": .anyObject, "files": #"{"type":"array"}"#, "signIn": .anyObject, "payment": .anyObject,
         ])
-    private static let file = closed([
+    static let file = closed([
         "sha256": .hash.optional, "size": .count.optional, "failure": .text.optional,
     ])
 }

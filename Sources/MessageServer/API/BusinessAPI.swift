@@ -275,9 +275,9 @@ extension AssignmentRefusal {
     var problem: APIProblem {
         switch self {
         case .closed: APIProblem(.closed)
-        case .claimed(let person): APIProblem(.claimed).member("person", person.json)
+        case .claimed(let person): APIProblem(.claimed).member("person", JSONForm.person.json(person))
         case .withPerson(let person):
-            person.map { APIProblem(.claimed).member("person", $0.json) }
+            person.map { APIProblem(.claimed).member("person", JSONForm.person.json($0)) }
                 ?? APIProblem(.conflict, "the conversation waits for a person")
         case .nothingToRelease:
             APIProblem(.conflict, "the conversation is with its handler, so there is nothing to release")
@@ -285,14 +285,5 @@ extension AssignmentRefusal {
         case .tooMany(let maximum):
             APIProblem(.unavailable, "the limit of \(maximum) claimed and waiting conversations is reached")
         }
-    }
-}
-
-extension Person {
-    /// The person as JSON, such as `{"id":"agent-7","name":"Ana"}`.
-    var json: [UInt8] {
-        var writer = JSONWriter()
-        write(to: &writer)
-        return writer.finish()
     }
 }

@@ -17,6 +17,13 @@ struct ConversationListRoutes: Sendable {
     /// The maximum number and bytes of the lines that a page reads of each conversation.
     private static let linesOfEach = (maximum: 10, bytes: 32 << 10)
 
+    private typealias Listed = (conversations: [ConversationFacts], searched: Int?, unreadable: Int)
+    private static let listed = JSONObjectForm<Listed>(written: [
+        JSONField("conversations", .list(ConversationFacts.form)) { $0.conversations },
+        JSONField("searched", optional: .integer) { $0.searched },
+        JSONField("unreadable", optional: .integer) { $0.unreadable > 0 ? $0.unreadable : nil },
+    ]).form(named: "Conversations")
+
     func routes() -> [APIRoute] {
         [
             APIRoute(
@@ -38,7 +45,7 @@ struct ConversationListRoutes: Sendable {
                     APIParameter("until", .time, "Conversations whose last line was written before."),
                     APIParameter("q", .text(maximumBytes: 200), "Conversations that contain this text."),
                     .limit, .cursor,
-                ], "List the conversations of a business, latest first", .conversations, answer: list)
+                ], "List the conversations of a business, latest first", Self.listed.schema, answer: list)
         ]
     }
 
@@ -108,17 +115,9 @@ struct ConversationListRoutes: Sendable {
                 return nil
             }
         }
-        var answer = APIAnswer { writer in
-            writer.array("conversations") { writer in
-                // Only the lines show that the customer closed a conversation that its handler has, so
-                // compare the state again.
-                for state in states where request["state"].map({ $0 == state.state.rawValue }) ?? true {
-                    ConversationFacts.form.write(state, &writer)
-                }
-            }
-            writer.field("searched", searched)
-            if unreadable > 0 { writer.field("unreadable", unreadable) }
-        }
+        // Only the lines show that the customer closed a conversation that its handler has, so compare the state again.
+        let shown = states.filter { state in request["state"].map { $0 == state.state.rawValue } ?? true }
+        var answer = APIAnswer(json: Self.listed.json((shown, searched, unreadable)))
         answer.fields = request.link(next: next?.text)
         return answer
     }

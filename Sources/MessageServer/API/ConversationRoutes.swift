@@ -35,23 +35,21 @@ enum ConversationRoutes {
                     APIParameter("after", number, "Lines after the one with this number."), .limit,
                 ], "List the lines of a conversation's file", .lines
             ) { request in try messages(request, conversations, watch) },
-            APIRoute(.get, path + "/messages/{id}", may: .read, "Read a message", .message) { request in
+            APIRoute(.get, path + "/messages/{id}", may: .read, "Read a message", shown.schema) { request in
                 if let outcome = store.unwrittenOutcome(
                     of: MessageID(try request.path("id")), of: try request.business.id,
                     in: try request.path("c"))
                 {
-                    return queued(outcome)
+                    let status = (outcome?.status ?? .queued).rawValue
+                    return APIAnswer(
+                        json: shown.json((status, outcome?.httpStatus, outcome?.reason, nil, [])))
                 }
                 let found = try message(request, conversations)
                 let reason = try await reason(of: found.line, request, store, journalReaders)
-                return APIAnswer { writer in
-                    writer.field("outcome", found.line.outcome)
-                    writer.field("status", found.line.status)
-                    writer.field("reason", reason)
-                    writer.key("line")
-                    writer.raw(request.numbers.shown(line: Array(found.text)))
-                    writer.files(found.attachedFiles)
-                }
+                let text = request.numbers.shown(line: Array(found.text))
+                return APIAnswer(
+                    json: shown.json(
+                        (found.line.outcome, found.line.status, reason, text, found.attachedFiles)))
             },
             APIRoute(
                 method: .get, path: path + "/messages/{id}/attachments/{n}", right: .read,
@@ -81,15 +79,17 @@ enum ConversationRoutes {
         }
     }
 
-    /// The answer for a sent message that has no line yet.
-    private static func queued(_ outcome: ReplyResult?) -> APIAnswer {
-        APIAnswer { writer in
-            writer.field("outcome", (outcome?.status ?? .queued).rawValue)
-            writer.field("status", outcome?.httpStatus)
-            writer.field("reason", outcome?.reason)
-            writer.array("files") { _ in }
-        }
-    }
+    /// A message; one that was sent may have no line yet.
+    private typealias Shown = (
+        outcome: String?, status: Int?, reason: String?, line: [UInt8]?, files: [RecordedFile]
+    )
+    private static let shown = JSONObjectForm<Shown>(written: [
+        JSONField([("outcome", .outcome.optional)]) { $1.field("outcome", $0.outcome) },
+        JSONField("status", optional: .integer) { $0.status },
+        JSONField("reason", optional: .text) { $0.reason },
+        JSONField("line", optional: JSONForm(.raw, schema: .line, { $0 }, { $0 })) { $0.line },
+        JSONField([("files", .list(.file))]) { $1.files($0.files) },
+    ]).form(named: "Message")
 
     private static func messages(
         _ request: APIRequest, _ conversations: ConversationFiles, _ watch: AssignmentWatch

@@ -16,17 +16,8 @@ package struct SendAnswer: Sendable {
     /// The outcome; nil while it is unknown.
     package let result: ReplyResult?
 
-    init(id: MessageID, result: ReplyResult?) {
-        self.id = id
-        self.result = result
-    }
-
     /// The answer as a JSON object.
-    package var json: [UInt8] {
-        var writer = JSONWriter()
-        Self.form.write(self, &writer)
-        return writer.finish()
-    }
+    package var json: [UInt8] { Self.form.json(self) }
 
     static let form = JSONForm<SendAnswer>(
         write: { answer, writer in

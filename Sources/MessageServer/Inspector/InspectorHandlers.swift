@@ -55,7 +55,7 @@ struct InspectorHandlers: Sendable {
     private func change(_ object: JSONValue) async throws -> Entry {
         let business = try business(object["business"])
         let delay = try delay(object["delaySeconds"])
-        let action = try action(object["do"])
+        let action: Action? = try object["do"]?.word("a handler cannot do this")
         guard delay != nil || action != nil else {
             throw InspectorProblem(
                 .badRequest, "the body needs delaySeconds or do", offered: Action.allCases.map(\.rawValue))
@@ -92,16 +92,6 @@ struct InspectorHandlers: Sendable {
                 "a delay is a number of seconds up to \(Int(Self.longestDelay))", at: value)
         }
         return .milliseconds(Int(seconds * 1000))
-    }
-
-    private func action(_ value: JSONValue?) throws(InspectorProblem) -> Action? {
-        guard let value else { return nil }
-        guard let action = value.string.flatMap(Action.init) else {
-            throw InspectorProblem(
-                .badRequest, "a handler cannot do this", pointer: value.pointer,
-                offered: Action.allCases.map(\.rawValue))
-        }
-        return action
     }
 
     private func operated(_ business: BusinessHandler) throws(InspectorProblem) -> any EventHandler {

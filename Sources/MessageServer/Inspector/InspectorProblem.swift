@@ -48,4 +48,15 @@ extension JSONValue {
         }
         return number
     }
+
+    /// The word of an enumeration; throws a problem with all of them when this is another value.
+    package func word<Word: RawRepresentable<String> & CaseIterable>(
+        _ refusal: String
+    ) throws(InspectorProblem) -> Word {
+        guard let word = string.flatMap(Word.init(rawValue:)) else {
+            throw InspectorProblem(
+                .badRequest, refusal, pointer: pointer, offered: Word.allCases.map(\.rawValue))
+        }
+        return word
+    }
 }

@@ -46,12 +46,7 @@ package struct JSONStageLog: StageObserver {
         swap(&taken, &lines)
         var writer = JSONWriter(appendingTo: consume taken)
         writer.object { writer in
-            writer.key("at")
-            writer.raw {
-                $0.append(UInt8(ascii: "\""))
-                at.append(to: &$0)
-                $0.append(UInt8(ascii: "\""))
-            }
+            writer.quote("at") { at.append(to: &$0) }
             writer.field("level", level.rawValue)
             writer.field("event", LogObserver.text(for: event))
             appendFacts(of: event, to: &writer)
@@ -74,14 +69,19 @@ package struct JSONStageLog: StageObserver {
         writer.field("result", facts.how)
         writer.field("stage", event.stage.rawValue)
         writer.field("status", facts.status.map { String($0) })
-        if let trace = event.trace {
-            writer.key("trace_id")
-            writer.raw {
-                $0.append(UInt8(ascii: "\""))
-                trace.append(to: &$0)
-                $0.append(UInt8(ascii: "\""))
-            }
-        }
+        if let trace = event.trace { writer.quote("trace_id") { trace.append(to: &$0) } }
         writer.field("us", String(event.nanoseconds / 1000))
+    }
+}
+
+extension JSONWriter {
+    /// Writes a member whose text `append` writes, without characters that JSON escapes.
+    fileprivate mutating func quote(_ name: String, _ append: (inout [UInt8]) -> Void) {
+        key(name)
+        raw {
+            $0.append(UInt8(ascii: "\""))
+            append(&$0)
+            $0.append(UInt8(ascii: "\""))
+        }
     }
 }

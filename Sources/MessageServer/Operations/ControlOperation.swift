@@ -127,9 +127,7 @@ package struct ControlOperation<Request: Sendable, Result: Sendable>: Sendable {
         var (result, answer): (Result?, HTTPResponse)
         do {
             let done = try await perform(wanted, scope)
-            var writer = JSONWriter(reservingCapacity: 1024)
-            self.result.write(done, &writer)
-            (result, answer) = (done, HTTPResponse(.ok, json: writer.finish()))
+            (result, answer) = (done, HTTPResponse(.ok, json: self.result.json(done)))
         } catch let refusal as ControlRefusal {
             return refusal.answer
         } catch {

@@ -15,9 +15,7 @@ extension OutboundMessage {
             let interactiveData = root["interactiveData"], let data = interactiveData["data"]
         else { return body }
         func content(_ requestIdentifier: String) -> [UInt8] {
-            var text = JSONWriter()
-            text.string(requestIdentifier)
-            let data = data.replacing(members: ["requestIdentifier": text.finish()])
+            let data = data.replacing(members: ["requestIdentifier": JSONForm.text.json(requestIdentifier)])
             return interactiveData.replacing(members: ["data": data])
         }
         let identifier = MessageID(derivedFrom: content("")).rawValue

@@ -53,7 +53,8 @@ extension Phone {
         do {
             let device = try DevicePayment(to: message, issuer: PaymentTokenIssuer(at: now), at: now)
             if let end = object["pay"] {
-                let choice = try Self.choice(end)
+                var choice = DevicePayment.Choice()
+                choice.declines = try end.word("the end is unknown") == End.failure
                 let sheet = try sheets.withLock(\.self)[name] ?? device.sheet()
                 let outcome = try await device.finish(choice, sheet, over: transport)
                 sheets.withLock { $0.remove(name) }
@@ -81,17 +82,7 @@ extension Phone {
         }
     }
 
-    private static func choice(_ end: JSONValue) throws(InspectorProblem) -> DevicePayment.Choice {
-        var choice = DevicePayment.Choice()
-        switch end.string {
-        case "success": break
-        case "failure": choice.declines = true
-        default:
-            throw InspectorProblem(
-                .badRequest, "the end is unknown", pointer: end.pointer, offered: ["success", "failure"])
-        }
-        return choice
-    }
+    private enum End: String, CaseIterable { case success, failure }
 
     private static func selection(_ object: JSONValue) throws(InspectorProblem) -> DevicePayment.Selection {
         if object["card"]?.bool == true { return .card }

@@ -62,12 +62,7 @@ extension Phone {
             guard raw.kind == .object else { throw InspectorProblem("this must be an object", at: raw) }
             return try customer.message(completing: Array(raw.text))
         }
-        if let value = object["kind"] {
-            guard let kind = value.string.flatMap(Kind.init) else {
-                throw InspectorProblem(
-                    .badRequest, "the kind is unknown", pointer: value.pointer,
-                    offered: Kind.allCases.map(\.rawValue))
-            }
+        if let kind: Kind = try object["kind"]?.word("the kind is unknown") {
             return customer.message(kind)
         }
         if let tapback = object["tapback"] { return try self.tapback(tapback, of: customer) }

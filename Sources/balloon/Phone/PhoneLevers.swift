@@ -21,26 +21,14 @@ struct PhoneLevers: Sendable, Equatable {
     /// Reads the member `levers`; nil means the defaults.
     init(_ object: JSONValue?) throws(InspectorProblem) {
         guard let object else { return }
-        payload = try Self.choice(object["payload"]) ?? .auto
-        token = try Self.choice(object["token"]) ?? .valid
-        order = try Self.choice(object["order"]) ?? .given
+        let unknown = "this lever has no such value"
+        payload = try object["payload"]?.word(unknown) ?? .auto
+        token = try object["token"]?.word(unknown) ?? .valid
+        order = try object["order"]?.word(unknown) ?? .given
         times = try object["times"]?.number(in: 1...5) ?? 1
         devices = try object["devices"]?.number(in: 1...2) ?? 1
         delay = .milliseconds(try object["delayMilliseconds"]?.number(in: 0...20_000) ?? 0)
     }
-
-    private static func choice<Choice: RawRepresentable & CaseIterable>(
-        _ value: JSONValue?
-    ) throws(InspectorProblem) -> Choice? where Choice.RawValue == String {
-        guard let value else { return nil }
-        guard let choice = value.string.flatMap(Choice.init) else {
-            throw InspectorProblem(
-                .badRequest, "this lever has no such value", pointer: value.pointer,
-                offered: Choice.allCases.map(\.rawValue))
-        }
-        return choice
-    }
-
 }
 
 /// One request to the server's webhook, and its answer.
@@ -112,8 +100,7 @@ extension SimulatedCustomer {
 
     /// The same message with another id, so that the server does not ignore it as a repetition.
     func withNewID(_ message: [UInt8]) throws -> [UInt8] {
-        var id = JSONWriter()
-        id.string(MessageID.random().rawValue)
-        return try JSONDocument(message).root.replacing(members: ["id": id.finish()])
+        let id = JSONWriter.value { $0.string(MessageID.random().rawValue) }
+        return try JSONDocument(message).root.replacing(members: ["id": id])
     }
 }

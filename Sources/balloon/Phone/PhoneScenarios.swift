@@ -133,15 +133,7 @@ struct PhoneScenarios: Sendable {
 
     /// Plays a scenario as the named customer, or as a new one, and tells the page about each step.
     private func play(_ scenario: Scenario, as object: JSONValue) async throws -> [UInt8] {
-        var pace = Pace.atOnce
-        if let value = object["pace"] {
-            guard let wanted = value.string.flatMap(Pace.init) else {
-                throw InspectorProblem(
-                    .badRequest, "the pace is unknown", pointer: "/pace",
-                    offered: Pace.allCases.map(\.rawValue))
-            }
-            pace = wanted
-        }
+        let pace: Pace = try object["pace"]?.word("the pace is unknown") ?? .atOnce
         guard scenario.longestWait(pausing: pace.pause) <= Self.longestPlay else {
             throw InspectorProblem(
                 .unprocessableContent, "its waits are over \(Self.longestPlay.components.seconds) seconds")
