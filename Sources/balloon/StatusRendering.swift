@@ -18,11 +18,9 @@ enum StatusRendering {
     /// ```
     static func text(_ status: ServerStatus, style: TerminalStyle) -> String {
         let problems = status.checks.compactMap { check -> String? in
-            switch check.state {
-            case .ok: nil
-            case .degraded(let reason): "degraded: \(check.name): \(reason)"
-            case .failing(let reason): style.failure(terminalText("failing: \(check.name): \(reason)"))
-            }
+            guard let reason = check.state.reason else { return nil }
+            let text = "\(check.state.level.rawValue): \(check.name): \(reason)"
+            return check.state.level == .failing ? style.failure(terminalText(text)) : text
         }
         let state = status.isReady ? (problems.isEmpty ? "ready" : "ready, degraded") : "not ready"
         let title = "balloon \(status.version), up \(duration(status.uptimeSeconds)), \(state)"

@@ -148,9 +148,9 @@ enum ConversationRoutes {
 struct ConversationFacts {
     let name: String
     let lines: [ConversationLine]
-    let assignment: Assignment
+    private(set) var assignment: Assignment
     /// Whether the customer closed the conversation and has not written since; nil when the lines do not show it.
-    private let closes: Bool?
+    private var closes: Bool?
     private var isClosed: Bool { closes ?? false }
 
     /// The conversation that a request's path names; throws `not-found` for an unknown one.
@@ -192,13 +192,6 @@ struct ConversationFacts {
         return try facts(furtherLines)
     }
 
-    private init(name: String, lines: [ConversationLine], assignment: Assignment, isClosed: Bool) {
-        self.name = name
-        self.lines = lines
-        self.assignment = assignment
-        closes = isClosed
-    }
-
     /// Returns this conversation; asks the store whether the customer closed it if its last lines do not show
     /// that.
     func completed(by store: Store, _ business: BusinessID) throws -> ConversationFacts {
@@ -208,7 +201,9 @@ struct ConversationFacts {
 
     /// Returns this conversation with another assignment.
     func changed(to assignment: Assignment, isClosed: Bool = false) -> ConversationFacts {
-        ConversationFacts(name: name, lines: lines, assignment: assignment, isClosed: isClosed)
+        var facts = self
+        (facts.assignment, facts.closes) = (assignment, isClosed)
+        return facts
     }
 
     /// The customer, as the last line names it; nil without lines.

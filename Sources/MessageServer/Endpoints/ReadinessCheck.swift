@@ -1,13 +1,28 @@
 /// One named check of `/readyz`: its state, and the reason when that is not `ok`.
 package struct ReadinessCheck: Sendable, Hashable {
-    /// The state of the checked part; a reason is a constant with counts and a hint.
-    package enum State: Sendable, Hashable {
+    /// How well the checked part works, from best to worst.
+    package enum Level: String, Sendable {
         /// No action is needed.
         case ok
         /// An operator must act; messages are accepted nevertheless.
-        case degraded(reason: String)
+        case degraded
         /// The server must not receive messages: `/readyz` answers 503.
-        case failing(reason: String)
+        case failing
+    }
+
+    /// The state of the checked part; a reason is a constant with counts and a hint.
+    package struct State: Sendable, Hashable {
+        /// How well it works.
+        package internal(set) var level = Level.ok
+        /// The reason of a level that is not `ok`.
+        package internal(set) var reason: String?
+
+        /// The state without a reason.
+        package static let ok = State()
+        /// A state that needs an operator.
+        package static func degraded(reason: String) -> State { State(level: .degraded, reason: reason) }
+        /// A state without service.
+        package static func failing(reason: String) -> State { State(level: .failing, reason: reason) }
     }
 
     /// The name, constant in every answer.
@@ -32,7 +47,7 @@ package struct Readiness: Sendable {
 
     /// Whether no check is failing.
     package var isReady: Bool {
-        checks.allSatisfy { if case .failing = $0.state { false } else { true } }
+        checks.allSatisfy { $0.state.level != .failing }
     }
 
     /// The answer of the public listener, which tells strangers no reason.
@@ -40,21 +55,14 @@ package struct Readiness: Sendable {
 
     /// The reasons of failing checks, otherwise `ok` and a line for each problem that needs an operator.
     var summary: String {
-        let failing = checks.map { if case .failing(let reason) = $0.state { reason + "\n" } else { "" } }
-            .joined()
-        guard failing.isEmpty else { return failing }
-        return "ok\n"
-            + checks.map { if case .degraded(let reason) = $0.state { reason + "\n" } else { "" } }.joined()
+        let level = isReady ? ReadinessCheck.Level.degraded : .failing
+        return checks.filter { $0.state.level == level }.compactMap(\.state.reason)
+            .reduce(isReady ? "ok\n" : "") { $0 + $1 + "\n" }
     }
 
     /// One line for each check.
     var verbose: String {
-        checks.map { check in
-            switch check.state {
-            case .ok: "\(check.name): ok\n"
-            case .degraded(let reason): "\(check.name): degraded: \(reason)\n"
-            case .failing(let reason): "\(check.name): failing: \(reason)\n"
-            }
-        }.joined()
+        checks.map { "\($0.name): \($0.state.level.rawValue)\($0.state.reason.map { ": \($0)" } ?? "")\n" }
+            .joined()
     }
 }

@@ -143,27 +143,7 @@ extension ReadinessCheck {
     fileprivate static let form = JSONObjectForm(
         ReadinessCheck("", .ok),
         [
-            JSONField("name", \.name, .text),
-            JSONField(
-                write: { check, writer in
-                    let (state, reason): (String, String?) =
-                        switch check.state {
-                        case .ok: ("ok", nil)
-                        case .degraded(let reason): ("degraded", reason)
-                        case .failing(let reason): ("failing", reason)
-                        }
-                    writer.field("state", state)
-                    writer.field("reason", reason)
-                },
-                read: { object, check in
-                    let reason = object["reason"]?.string ?? ""
-                    switch object["state"]?.string {
-                    case "ok": check.state = .ok
-                    case "degraded": check.state = .degraded(reason: reason)
-                    case "failing": check.state = .failing(reason: reason)
-                    default: return false
-                    }
-                    return true
-                }),
+            JSONField("name", \.name, .text), JSONField("state", \.state.level, .word),
+            JSONField("reason", optional: \.state.reason, .text),
         ])
 }

@@ -198,7 +198,7 @@ extension StageEvent {
             writer.field("at", at.rfc3339)
             writer.field("stage", stage.rawValue)
             let facts = ResultFacts(result)
-            writer.field("result", StageMetrics.ResultLabel(result).rawValue)
+            writer.field("result", StageMetrics.ResultLabel(result).name)
             writer.field("reason", facts.reason ?? facts.how)
             writer.field("ms", Double(nanoseconds / 1000) / 1000)
             writer.field("business", business?.rawValue)

@@ -122,7 +122,7 @@ extension MetricsText {
             "The durations of the stages of messages and replies, by stage and result."
         ) {
             for (stage, result, durations) in stages.stages {
-                $0.add([("stage", stage.rawValue), ("result", result.rawValue)], durations)
+                $0.add([("stage", stage.rawValue), ("result", result.name)], durations)
             }
         }
     }

@@ -7,8 +7,10 @@ import Synchronization
 /// Recording a stage costs one search among ten histogram bounds and two atomic additions.
 final class StageMetrics: StageObserver {
     /// The result of a stage, as a label with a closed set of values.
-    enum ResultLabel: String, CaseIterable {
+    enum ResultLabel: Int, CaseIterable {
         case done, duplicate, refused, failed, postponed, released, ended
+
+        var name: String { "\(self)" }
 
         init(_ result: StageEvent.Result) {
             self =
@@ -100,7 +102,7 @@ final class StageMetrics: StageObserver {
     }
 
     private static func place(_ stage: StageEvent.Stage, _ result: ResultLabel) -> Int {
-        stage.ordinal * ResultLabel.allCases.count + result.ordinal
+        stage.ordinal * ResultLabel.allCases.count + result.rawValue
     }
 }
 
@@ -134,20 +136,6 @@ extension StageEvent.Stage {
         case .handle: 10
         case .finish: 11
         case .reply: 12
-        }
-    }
-}
-
-extension StageMetrics.ResultLabel {
-    fileprivate var ordinal: Int {
-        switch self {
-        case .done: 0
-        case .duplicate: 1
-        case .refused: 2
-        case .failed: 3
-        case .postponed: 4
-        case .released: 5
-        case .ended: 6
         }
     }
 }

@@ -170,13 +170,9 @@ extension DoctorFacts {
         let check = "server"
         guard let server else { return [.ok(check, "no server runs on this data directory")] }
         let findings = server.checks.compactMap { result -> DoctorFinding? in
-            switch result.state {
-            case .ok: nil
-            case .degraded(let reason):
-                .warning(check, "\(result.name): \(reason)", "see the page Operations for \(result.name)")
-            case .failing(let reason):
-                .problem(check, "\(result.name): \(reason)", "see the page Operations for \(result.name)")
-            }
+            guard let reason = result.state.reason else { return nil }
+            let (what, hint) = ("\(result.name): \(reason)", "see the page Operations for \(result.name)")
+            return result.state.level == .failing ? .problem(check, what, hint) : .warning(check, what, hint)
         }
         return findings.isEmpty ? [.ok(check, "the running server is ready")] : findings
     }
