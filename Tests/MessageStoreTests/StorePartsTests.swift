@@ -77,7 +77,7 @@ struct ConversationStorePartsTests {
     func `a record that is scanned equals the same record parsed as JSON`(members: String) throws {
         let line = journalLine(12, batch: 11, members).dropLast()
         let root = try JSONDocument(Array(line)).root
-        let expected = JournalRecord.read(root) ?? .other
+        let expected = JournalRecord.read(root) ?? .other(in: nil)
         let header = try #require(JournalLine.header(of: line))
         let record = try #require(JournalRecord(line, header))
         #expect("\(record)" == "\(expected)")

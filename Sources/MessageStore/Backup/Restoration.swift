@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 package import Logging
 
@@ -130,27 +129,15 @@ extension Store {
     ///
     /// The backup copied the files before the journal, so the journal can have later states.
     fileprivate func rebuildStates() async throws {
-        let journal = JournalErasure(directory: DataDirectory(path: directory).journal, files: ErasureFiles())
-        let marker = Array("\"state\":".utf8)
-        var deciding: Set<UInt64> = []
-        try journal.forEachLine { record, _, line in
-            if case .outcome(let outcome) = record, line.firstPosition(of: marker) != nil {
-                deciding.insert(outcome.of)
-            }
-        }
-        if deciding.isEmpty { return }
-        var conversations: [UInt64: ConversationKey] = [:]
+        var fold = LineFold()
         var decisions: [(key: ConversationKey, record: UInt64, state: [UInt8])] = []
-        try journal.forEachLine { record, number, line in
-            if deciding.contains(number) {
-                if case .message(let message) = record { conversations[number] = message.conversation }
-                if case .reply(let reply) = record { conversations[number] = reply.reportedIn }
-            }
-            guard case .outcome(let outcome) = record, let key = conversations[outcome.of],
-                // The checksum is correct, so the line is JSON unless another program wrote it.
-                let state = (try? JSONDocument(Array(line), limits: .journal))?.root["state"]
+        try files.forEachRecord { record, number, location throws(StoreError) in
+            _ = fold.apply(record, number: number, at: location)
+            guard let subject = record.subject, let message = fold[subject],
+                message.state.decision?.record == number,
+                let state = try reader.line(at: location).root["state"]
             else { return }
-            decisions.append((key, number, Array(state.text)))
+            decisions.append((message.conversation, number, Array(state.text)))
         }
         for decision in decisions {
             try await remember(decision.state, decidedBy: decision.record, in: decision.key)

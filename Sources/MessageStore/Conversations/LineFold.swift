@@ -22,6 +22,9 @@ struct LineFold {
         }
     }
 
+    /// The unfinished message with this record; nil for any other message.
+    subscript(record: UInt64) -> JournalState.Message? { open[record] }
+
     /// The lines of unfinished messages that are known so far; the files may lack them.
     var openLines: [JournalledLine] {
         open.values.sorted { $0.state.record < $1.state.record }.flatMap(\.lines)

@@ -25,17 +25,14 @@ extension CustomerErasure {
         for conversation in scope.conversations {
             let parent = folder + "/" + Directory.parent(of: conversation.path)
             let prefix = ConversationPath.name(of: conversation.customer)
-            for name in try files.names(in: parent) where name == prefix + ".jsonl" {
-                guard let text = try files.read(parent + "/" + name) else { continue }
-                let later = Self.later(text, than: scope)
-                if !later.isEmpty, later != text { try files.replace(parent + "/" + name, with: later) }
-            }
             try files.remove(in: parent) { name throws(StoreError) in
                 guard name.hasPrefix(prefix) else { return false }
                 guard name == prefix + ".jsonl", let text = try files.read(parent + "/" + name) else {
                     return true
                 }
-                return Self.later(text, than: scope).isEmpty
+                let later = Self.later(text, than: scope)
+                if !later.isEmpty, later != text { try files.replace(parent + "/" + name, with: later) }
+                return later.isEmpty
             }
         }
     }
@@ -71,7 +68,7 @@ extension CustomerErasure {
                 if name.hasSuffix(".new") { return true }
                 let path = parent + "/" + name
                 guard let bytes = try files.read(path), let root = (try? JSONDocument(bytes))?.root,
-                    scope.holds(root)
+                    let key = ConversationKey(root), scope.holds(key)
                 else { return false }
                 guard var request = OpenRequestText.request(in: bytes), request.isBusy else { return true }
                 busy.append(path)
@@ -100,11 +97,17 @@ extension CustomerErasure {
 
     /// Removes the lines of the customers from the records of payments, through this time.
     func removePayments(_ scope: ErasureScope, through end: Timestamp) throws(StoreError) {
-        var failure: StoreError?
-        settings.excludingPayments {
-            do throws(StoreError) { try removePaymentLines(scope, through: end) } catch { failure = error }
+        try excluding(settings.excludingPayments) { () throws(StoreError) in
+            try removePaymentLines(scope, through: end)
         }
-        if let failure { throw failure }
+    }
+
+    private func excluding(
+        _ others: (() -> Void) -> Void, _ change: () throws(StoreError) -> Void
+    ) throws(StoreError) {
+        var result = Result<Void, StoreError>.success(())
+        others { result = Result { () throws(StoreError) in try change() } }
+        try result.get()
     }
 
     private func removePaymentLines(_ scope: ErasureScope, through end: Timestamp) throws(StoreError) {
@@ -139,18 +142,22 @@ extension CustomerErasure {
         if scope.contents.isEmpty { return 0 }
         var removable = scope.contents.subtracting(unrecorded)
         try journal.forEachLine { _, _, line in removable.subtract(ContentReferences.hashes(in: line)) }
-        for folder in [directory.conversations, directory.damaged] {
-            try subtractContents(of: folder, besides: scope, from: &removable)
+        let erased = scope.conversations.map { ($0.business, ConversationPath.name(of: $0.customer)) }
+        try forEachFolder { path, business, names throws(StoreError) in
+            try files.resting { () throws(StoreError) in
+                for name in names {
+                    guard var text = try files.read(path + "/" + name) else { continue }
+                    let isErased = erased.contains { $0 == business && name.hasPrefix($1) }
+                    if isErased { text = Self.later(text, than: scope) }
+                    removable.subtract(ContentReferences.hashes(in: text[...]))
+                }
+            }
         }
         var count = 0
         for (folder, hashes) in Dictionary(grouping: removable, by: { String($0.prefix(2)) }) {
-            var failure: StoreError?
-            settings.excludingContents {
-                do throws(StoreError) {
-                    count += try removeContents(Set(hashes), in: folder, olderThan: began)
-                } catch { failure = error }
+            try excluding(settings.excludingContents) { () throws(StoreError) in
+                count += try removeContents(Set(hashes), in: folder, olderThan: began)
             }
-            if let failure { throw failure }
         }
         return count
     }
@@ -169,27 +176,5 @@ extension CustomerErasure {
             return true
         }
         return count
-    }
-
-    private func subtractContents(
-        of folder: String, besides scope: ErasureScope, from removable: inout Set<String>
-    ) throws(StoreError) {
-        let erased = Set(scope.conversations.map(\.path))
-        for business in try files.folders(in: folder) {
-            for inner in try files.folders(in: folder + "/" + business) {
-                let parent = business + "/" + inner
-                let contents = try files.resting { () throws(StoreError) in
-                    var contents: Set<String> = []
-                    for name in try files.names(in: folder + "/" + parent) {
-                        guard var text = try files.read(folder + "/" + parent + "/" + name) else { continue }
-                        let isErased = erased.contains { (parent + "/" + name).hasPrefix($0.dropLast(6)) }
-                        if isErased { text = Self.later(text, than: scope) }
-                        contents.formUnion(ContentReferences.hashes(in: text[...]))
-                    }
-                    return contents
-                }
-                removable.subtract(contents)
-            }
-        }
     }
 }

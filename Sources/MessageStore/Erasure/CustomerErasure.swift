@@ -32,13 +32,6 @@ package struct CustomerErasure: Sendable {
 
         /// Creates a report without any erased or unreached file.
         package init() {}
-
-        init(conversations: Int = 0, records: Int = 0, contents: Int = 0, unreached: [String] = []) {
-            self.conversations = conversations
-            self.records = records
-            self.contents = contents
-            self.unreached = unreached
-        }
     }
 
     /// The settings of an erasure.
@@ -115,37 +108,33 @@ package struct CustomerErasure: Sendable {
 
     /// Calls `body` with the conversation of each line of the journal, and of each open request.
     func forEachKey(_ body: (ConversationKey) -> Void) throws(StoreError) {
-        try journal.forEachLine { record, _, line in
-            switch record {
-            case .message(let message): body(message.conversation)
-            case .assignment(let assigned): body(assigned.conversation)
-            case .reply(let reply): if let key = reply.reportedIn { body(key) }
-            case .carried:
-                // The checksum is correct, so the line is JSON.
-                if let key = (try? JSONDocument(Array(line), limits: .journal)).flatMap({
-                    ConversationKey(members: $0.root)
-                }) {
-                    body(key)
-                }
-            case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .checkpoint,
-                .unsynced, .segment, .erased, .other:
-                break
-            }
-        }
+        try journal.forEachLine { record, _, _ in record.conversation.map(body) }
         for folder in try files.folders(in: directory.requests) {
             for name in try files.names(in: directory.requests + "/" + folder) {
-                if let root = try json(directory.requests + "/" + folder + "/" + name),
-                    let key = ConversationKey(members: root)
-                {
-                    body(key)
-                }
+                let root = try files.read(directory.requests + "/" + folder + "/" + name).flatMap {
+                    // A file that is not JSON names no conversation.
+                    try? JSONDocument($0)
+                }?.root
+                root.flatMap { ConversationKey($0) }.map(body)
             }
         }
     }
 
-    /// Returns a file's JSON; nil when the file is missing or not JSON.
-    private func json(_ path: String) throws(StoreError) -> JSONValue? {
-        try files.read(path).flatMap { try? JSONDocument($0) }?.root
+    /// Calls `body` with each folder of conversations' files, its business and the names in it.
+    ///
+    /// Quarantined conversations are included. Only the folders of one business are visited if it is given.
+    func forEachFolder(
+        of business: String? = nil,
+        _ body: (_ path: String, _ business: String, _ names: [String]) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        for folder in [directory.conversations, directory.damaged] {
+            for business in try business.map({ [$0] }) ?? files.folders(in: folder) {
+                for inner in try files.folders(in: folder + "/" + business) {
+                    let path = folder + "/" + business + "/" + inner
+                    try body(path, business, try files.names(in: path))
+                }
+            }
+        }
     }
 
     /// Returns the paths of a conversation's files in a folder of conversations or states.
@@ -246,7 +235,8 @@ package struct CustomerErasure: Sendable {
 
     func complete(_ job: ErasureJob) throws(StoreError) -> Report {
         let scope = job.scope
-        var report = Report(conversations: scope.conversations.count)
+        var report = Report()
+        report.conversations = scope.conversations.count
         try removeCaches()
         try removeStates(scope)
         let busy = try removeRequests(scope, keepsRecords: job.paymentsThrough == nil)
@@ -273,15 +263,5 @@ package struct CustomerErasure: Sendable {
         }
         let copies = try files.names(in: directory.damagedJournal).filter { $0.hasSuffix(".jsonl") }
         return names.map { directory.journal + "/" + $0 } + copies.map { directory.damagedJournal + "/" + $0 }
-    }
-}
-
-extension ConversationKey {
-    /// Parses the members `business` and `customer`; nil without them.
-    init?(members root: JSONValue) {
-        guard let business = root["business"]?.string, let customer = root["customer"]?.string else {
-            return nil
-        }
-        self.init(business: BusinessID(business), customer: CustomerID(customer))
     }
 }

@@ -17,16 +17,6 @@ extension JournalRecord {
             at = root.timestamp("at")
         }
     }
-
-    /// Whether the record's line may have a text, an identifier or a free reason of its conversation.
-    var hasText: Bool {
-        switch self {
-        case .message, .resolved, .outcome, .reply, .files, .carried, .assignment, .other: true
-        case .finished(let finished):
-            finished.reason != nil || finished.original != nil || finished.isRefusal
-        case .replyAttempt, .attempt, .dropped, .checkpoint, .unsynced, .segment, .erased: false
-        }
-    }
 }
 
 /// Writes the line that replaces a record of an erased customer.
@@ -76,7 +66,7 @@ enum ErasedLine {
     }
 
     private static func candidates(_ type: String, _ record: JournalRecord) -> [Members] {
-        if case .message(let message) = record {
+        if let message = record.message {
             // Keep no key of a replay, because a duplicate is never compared with a replay.
             let key = message.replayOf == nil ? message.key : nil
             return [

@@ -1,5 +1,4 @@
 import BalloonJSON
-import BalloonPOSIX
 package import BusinessMessages
 
 /// A conversation to erase: the folder of its business, and its customer.
@@ -84,47 +83,25 @@ struct ErasureScope: Sendable {
         customers.contains(key.customer) && conversations.contains(ErasedConversation(key))
     }
 
-    /// Returns whether the members `business` and `customer` of an object name one of the conversations.
-    func holds(_ root: JSONValue) -> Bool {
-        guard let business = root["business"]?.string, let customer = root["customer"]?.string else {
-            return false
-        }
-        return holds(ConversationKey(business: BusinessID(business), customer: CustomerID(customer)))
-    }
-
     /// Returns whether a record of the journal belongs to one of the conversations.
-    func holds(_ record: JournalRecord, number: UInt64, in line: ArraySlice<UInt8>) -> Bool {
-        if let subject = record.subject, subjects.contains(subject) { return true }
-        switch record {
-        case .message(let message):
-            // A replay is a copy of its original message, so it is erased with that message.
-            if let original = message.replayOf, subjects.contains(original) { return true }
-            return holds(message.conversation) && (number <= through || subjects.contains(number))
-        case .assignment(let assigned):
-            return holds(assigned.conversation) && erases(assigned.assignment, record: number)
-        case .reply(let reply):
-            return number <= through && reply.reportedIn.map { holds($0) } ?? false
-        case .carried, .other:
-            guard number <= through else { return false }
-            // The line's checksum is correct, so it is JSON unless another program wrote it.
-            return (try? JSONDocument(Array(line), limits: .journal)).map { holds($0.root) } ?? false
-        case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .checkpoint,
-            .unsynced, .segment, .erased:
-            return false
-        }
+    func holds(_ record: JournalRecord, number: UInt64) -> Bool {
+        // A replay is a copy of its original message, so it is erased with that message.
+        if let message = record.changes, subjects.contains(message) { return true }
+        guard let key = record.conversation, holds(key) else { return false }
+        return erases(number) || subjects.contains(number)
+            || record.assignment.map { erases($0.assignment, record: number) } ?? false
     }
 
     /// Whether a handler sent this message to one of the customers without an event.
     ///
     /// A later one may repeat what the customer wrote, because its handler may have had an erased event.
     private func isSentByHandler(_ record: JournalRecord) -> Bool {
-        guard case .message(let message) = record, message.author == .handler else { return false }
-        return holds(message.conversation)
+        record.message.map { $0.author == .handler && holds($0.conversation) } ?? false
     }
 
     /// Adds the messages and contents that a journal record names, if the record belongs to a conversation.
     mutating func take(_ record: JournalRecord, number: UInt64, in line: ArraySlice<UInt8>) {
-        guard holds(record, number: number, in: line) || isSentByHandler(record) else { return }
+        guard holds(record, number: number) || isSentByHandler(record) else { return }
         if number > through { later.insert(number) }
         if record.beginsEvent { subjects.insert(number) }
         if let subject = record.subject { subjects.insert(subject) }

@@ -44,23 +44,19 @@ struct InvitationLinks {
 
     /// Adds a message of the journal, if it is an invitation or accepts one.
     mutating func take(_ record: JournalRecord, number: UInt64, in line: ArraySlice<UInt8>) {
-        let (conversation, first, isOutbound): (ConversationKey, UInt64, Bool)
-        switch record {
-        case .message(let message)
-        where message.replayOf == nil && message.outboundKind.map({ $0 == .invitation }) ?? true:
-            (conversation, first, isOutbound) = (message.conversation, number, message.outboundKind != nil)
-            if message.hasReference { referenced[number] = conversation }
-        case .resolved(let record):
-            guard let known = referenced.removeValue(forKey: record) else { return }
-            (conversation, first, isOutbound) = (known, record, false)
-        default: return
+        let message = record.message
+        if let message, message.hasReference, message.replayOf == nil {
+            referenced[number] = message.conversation
         }
-        guard Self.mayConcernInvitation(line),
+        // The content is in the message's own record, or in the one that resolved the reference.
+        let known = message?.conversation ?? record.subject.flatMap { referenced[$0] }
+        guard let known, message?.replayOf == nil, (message?.outboundKind ?? .invitation) == .invitation,
+            Self.mayConcernInvitation(line),
             let content = (try? JSONDocument(Array(line), limits: .journal))?.root["message"]
         else { return }
         take(
-            content, of: conversation.customer, record: first, isOutbound: isOutbound,
-            business: ConversationPath.business(conversation.business))
+            content, of: known.customer, record: record.subject ?? number,
+            isOutbound: message?.outboundKind != nil, business: ConversationPath.business(known.business))
     }
 
     /// Adds the invitations and acceptances of a conversation's file.
@@ -135,13 +131,8 @@ extension CustomerErasure {
     private func takeConversations(
         of business: String, into links: inout InvitationLinks
     ) throws(StoreError) {
-        for folder in [directory.conversations, directory.damaged] {
-            let parent = folder + "/" + business
-            for inner in try files.folders(in: parent) {
-                for name in try files.names(in: parent + "/" + inner) {
-                    try take(parent + "/" + inner + "/" + name, of: business, into: &links)
-                }
-            }
+        try forEachFolder(of: business) { path, business, names throws(StoreError) in
+            for name in names { try take(path + "/" + name, of: business, into: &links) }
         }
     }
 

@@ -85,7 +85,7 @@ struct JournalErasure {
                 return
             }
             let text = source[line.range]
-            guard record.hasText, scope.holds(record, number: line.record, in: text) else { return }
+            guard record.hasText, scope.holds(record, number: line.record) else { return }
             guard let erased = ErasedLine.bytes(replacing: text, line.header, record) else {
                 isDamaged = true
                 return

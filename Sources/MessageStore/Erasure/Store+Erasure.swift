@@ -14,9 +14,11 @@ extension Store {
         let erasure = CustomerErasure(data, CustomerErasure.Settings())
         let all = try erasure.linked(to: customers)
         let scope = try erasure.find(all)
-        var report = CustomerErasure.Report(
-            conversations: scope.conversations.count, records: scope.subjects.count,
-            contents: scope.contents.count, unreached: try erasure.quarantinedSegments())
+        var report = CustomerErasure.Report()
+        report.conversations = scope.conversations.count
+        report.records = scope.subjects.count
+        report.contents = scope.contents.count
+        report.unreached = try erasure.quarantinedSegments()
         report.linked = all.subtracting(customers)
         return report
     }
@@ -50,7 +52,9 @@ extension Store {
             let all = try erasure.linked(to: customers)
             let scope = try erasure.find(all)
             guard !scope.conversations.isEmpty else {
-                return CustomerErasure.Report(unreached: try erasure.quarantinedSegments())
+                var report = CustomerErasure.Report()
+                report.unreached = try erasure.quarantinedSegments()
+                return report
             }
             var report = try erasure.run(scope)
             report.linked = all.subtracting(customers)
@@ -115,7 +119,8 @@ extension CustomerErasure {
             match.through = min(match.through, backup.record)
             found[match, default: []].insert(conversation)
         }
-        var report = Report(unreached: try quarantinedSegments())
+        var report = Report()
+        report.unreached = try quarantinedSegments()
         for (match, conversations) in found.sorted(by: { $0.key.through < $1.key.through }) {
             let part = try complete(
                 ErasureJob(
@@ -132,19 +137,13 @@ extension CustomerErasure {
     func conversations() throws(StoreError) -> Set<ErasedConversation> {
         var conversations: Set<ErasedConversation> = []
         try forEachKey { conversations.insert(ErasedConversation($0)) }
-        for folder in [directory.conversations, directory.damaged] {
-            for business in try files.folders(in: folder) {
-                for inner in try files.folders(in: folder + "/" + business) {
-                    let parent = folder + "/" + business + "/" + inner
-                    for name in try files.names(in: parent) {
-                        guard let text = try files.read(parent + "/" + name),
-                            let first = text.split(separator: UInt8(ascii: "\n")).lazy
-                                .compactMap({ ConversationLine(Array($0)) }).first
-                        else { continue }
-                        conversations.insert(
-                            ErasedConversation(business: business, customer: first.customer))
-                    }
-                }
+        try forEachFolder { path, business, names throws(StoreError) in
+            for name in names {
+                guard let text = try files.read(path + "/" + name),
+                    let first = text.split(separator: UInt8(ascii: "\n")).lazy
+                        .compactMap({ ConversationLine(Array($0)) }).first
+                else { continue }
+                conversations.insert(ErasedConversation(business: business, customer: first.customer))
             }
         }
         return conversations

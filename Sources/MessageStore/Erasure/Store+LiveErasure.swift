@@ -57,7 +57,9 @@ extension Store {
             try work.find(all, through: through)
         }
         guard !found.conversations.isEmpty else {
-            return CustomerErasure.Report(unreached: try work.quarantinedSegments())
+            var report = CustomerErasure.Report()
+            report.unreached = try work.quarantinedSegments()
+            return report
         }
         var report = try await run(work.job(found), work)
         report.linked = all.subtracting(customers)
@@ -116,7 +118,8 @@ extension Store {
         _ work: CustomerErasure, _ job: ErasureJob
     ) async throws -> CustomerErasure.Report {
         let scope = job.scope
-        var report = CustomerErasure.Report(conversations: scope.conversations.count)
+        var report = CustomerErasure.Report()
+        report.conversations = scope.conversations.count
         // A change that was being written when its entry was removed adds the entry again.
         while assignments.remove(where: { scope.holds($0) && scope.erases($1, record: $1.record) }) {
             await journal.flush()

@@ -58,7 +58,7 @@ enum JournalBody {
             write(message: message.message, to: &writer)
         }
         let meaning = JournalRecord.Message(
-            conversation: conversation, key: key, at: message.receivedAt,
+            conversation: conversation, id: message.id, key: key, at: message.receivedAt,
             hasReference: message.hasPayloadReference, replayOf: original, retriedReply: retriedReply,
             outboundKind: message.outboundKind, act: message.act, author: message.author, claimedAt: sequence)
         return AppendedRecord(meaning: .message(meaning), body: body)
@@ -173,7 +173,8 @@ enum JournalBody {
         _ entry: OutboxEntry, _ result: ReplyResult, attempts: Int, isReported: Bool, at: Timestamp
     ) -> AppendedRecord {
         let meaning = JournalRecord.Reply(
-            of: entry.id.record, index: entry.id.index, result: result, attempts: attempts, at: at,
+            of: entry.id.record, index: entry.id.index, id: entry.reply.id, result: result,
+            attempts: attempts, at: at,
             reportedIn: isReported ? entry.conversation : nil)
         return record(.reply(meaning), "reply") {
             $0.field("of", Int(clamping: entry.id.record))
@@ -290,7 +291,8 @@ enum JournalBody {
     /// `"attempts":7,"result":"failed","reason":"…","problems":[…],"attributes":{…},"reference":true,"message":{…}}`;
     /// `of` is the event's record number, and `at` its arrival time.
     static func carried(_ event: JournalEvent) -> AppendedRecord {
-        record(.carried(of: event.record, reply: nil, business: event.business), "carried") { writer in
+        let key = ConversationKey(business: event.business, customer: event.customer)
+        return record(.carried(of: event.record, reply: nil, in: key), "carried") { writer in
             writer.field("of", Int(clamping: event.record))
             writer.field("at", event.at)
             writer.field("business", event.business.rawValue)
@@ -316,9 +318,8 @@ enum JournalBody {
     /// `"result":"refused","status":400,"reason":"…","person":true,"attributes":{…},"message":{…}}`; `at` is
     /// the time at which the reply was decided.
     static func carried(_ reply: JournalReply) -> AppendedRecord {
-        record(
-            .carried(of: reply.id.record, reply: reply.id.index, business: reply.business), "carried"
-        ) { writer in
+        let key = ConversationKey(business: reply.business, customer: reply.customer)
+        return record(.carried(of: reply.id.record, reply: reply.id.index, in: key), "carried") { writer in
             writer.field("of", Int(clamping: reply.id.record))
             writer.field("index", reply.id.index)
             writer.field("at", reply.decidedAt)

@@ -23,7 +23,7 @@ enum JournalRecord: Hashable, Sendable {
     /// A dead letter was dropped: the event, or one of its replies.
     case dropped(of: UInt64, reply: Int?)
     /// A copy of a dead letter whose original segment may be deleted: the event, or one of its replies.
-    case carried(of: UInt64, reply: Int?, business: BusinessID)
+    case carried(of: UInt64, reply: Int?, in: ConversationKey)
     /// The assignment of a conversation after a change.
     case assignment(AssignmentRecord)
     /// The conversation lines of records up to this one are on disk.
@@ -34,11 +34,12 @@ enum JournalRecord: Hashable, Sendable {
     case erased(Erased)
     /// The start of a segment.
     case segment(at: Timestamp?)
-    /// An unknown type, or a record without relevant content.
-    case other
+    /// An unknown type, with the conversation that it names, or a record without relevant content.
+    case other(in: ConversationKey?)
 
     struct Message: Hashable, Sendable {
         let conversation: ConversationKey
+        let id: MessageID
         let key: MessageKey
         let at: Timestamp?
         let hasReference: Bool
@@ -73,6 +74,7 @@ enum JournalRecord: Hashable, Sendable {
     struct Reply: Hashable, Sendable {
         let of: UInt64
         let index: Int
+        let id: MessageID
         let result: ReplyResult
         let attempts: Int
         let at: Timestamp?
@@ -115,7 +117,13 @@ enum JournalRecord: Hashable, Sendable {
         let isEnough = short.map { $0["type"]?.equals("outcome") != true || $0["replyCount"] != nil } ?? false
         guard let root = isEnough ? short : (try? JSONDocument(Array(line), limits: .journal))?.root
         else { return nil }
-        self = Self.read(root) ?? .other
+        if let record = Self.read(root) {
+            self = record
+        } else {
+            // A newer version may name the conversation in a later part of the line.
+            self = .other(
+                in: (try? JSONDocument(Array(line), limits: .journal)).flatMap { ConversationKey($0.root) })
+        }
     }
 
     /// The record of the message that this record is about.
@@ -132,6 +140,40 @@ enum JournalRecord: Hashable, Sendable {
         case .attempt(let attempt): attempt.of
         case .finished(let finished): finished.of
         case .message, .assignment, .checkpoint, .unsynced, .segment, .erased, .other: nil
+        }
+    }
+
+    /// The conversation that the record itself names; nil for a record that only refers to a message's record.
+    var conversation: ConversationKey? {
+        switch self {
+        case .message(let message): message.conversation
+        case .reply(let reply): reply.reportedIn
+        case .assignment(let record): record.conversation
+        case .carried(_, _, let conversation): conversation
+        case .other(let conversation): conversation
+        case .outcome(let outcome): outcome.handOff?.conversation
+        case .resolved, .replyAttempt, .files, .attempt, .finished, .dropped, .checkpoint, .unsynced,
+            .segment,
+            .erased:
+            nil
+        }
+    }
+
+    /// The message that the record stores; nil for any other record.
+    var message: Message? { if case .message(let message) = self { message } else { nil } }
+    /// The assignment that the record stores; nil for any other record.
+    var assignment: AssignmentRecord? { if case .assignment(let record) = self { record } else { nil } }
+
+    /// The message whose state the record changes: ``subject``, or the message that this one replays.
+    var changes: UInt64? { subject ?? message?.replayOf }
+
+    /// Whether the record's line may have a text, an identifier or a free reason of its conversation.
+    var hasText: Bool {
+        switch self {
+        case .message, .resolved, .outcome, .reply, .files, .carried, .assignment, .other: true
+        case .finished(let finished):
+            finished.reason != nil || finished.original != nil || finished.isRefusal
+        case .replyAttempt, .attempt, .dropped, .checkpoint, .unsynced, .segment, .erased: false
         }
     }
 
@@ -173,19 +215,17 @@ enum JournalRecord: Hashable, Sendable {
         if type.equals("resolved") { return .resolved(of: of) }
         if type.equals("attempt") { return Attempt(root, of: of).map { .attempt($0) } }
         if type.equals("dropped") { return .dropped(of: of, reply: root.replyIndex) }
-        guard type.equals("carried"), let business = root["business"]?.string else { return nil }
-        return .carried(of: of, reply: root.replyIndex, business: BusinessID(business))
+        guard type.equals("carried") else { return nil }
+        return ConversationKey(root).map { .carried(of: of, reply: root.replyIndex, in: $0) }
     }
 }
 
 extension JournalRecord.Message {
     fileprivate init?(_ root: JSONValue) {
-        guard let business = root["business"]?.string, let customer = root["customer"]?.string,
-            let id = root["id"]?.string
-        else { return nil }
-        let brand = BusinessID(business)
-        conversation = ConversationKey(business: brand, customer: CustomerID(customer))
-        key = MessageKey(business: brand, id: MessageID(id))
+        guard let conversation = ConversationKey(root), let id = root["id"]?.string else { return nil }
+        self.conversation = conversation
+        self.id = MessageID(id)
+        key = MessageKey(business: conversation.business, id: self.id)
         at = root.timestamp("at")
         hasReference = root["reference"]?.bool ?? false
         replayOf = root.record("replayOf")
@@ -224,6 +264,7 @@ extension JournalRecord.Reply {
         guard let index = root.replyIndex, let result = root["result"]?.string else { return nil }
         of = record
         self.index = index
+        id = MessageID(root["id"]?.string ?? "")
         // An unknown result of a newer version counts as an end, so that no reply is sent twice.
         let reason = root["reason"]?.string
         self.result =
@@ -231,10 +272,7 @@ extension JournalRecord.Reply {
             ?? .dropped(reason: reason ?? "")
         attempts = root["attempts"]?.int ?? 1
         at = root.timestamp("at")
-        reportedIn =
-            if let business = root["business"]?.string, let customer = root["customer"]?.string {
-                ConversationKey(business: BusinessID(business), customer: CustomerID(customer))
-            } else { nil }
+        reportedIn = ConversationKey(root)
     }
 }
 
@@ -316,7 +354,8 @@ extension Person {
 }
 
 extension ConversationKey {
-    fileprivate init?(_ root: JSONValue) {
+    /// Parses the members `business` and `customer`; nil without them.
+    init?(_ root: JSONValue) {
         guard let business = root["business"]?.string, let customer = root["customer"]?.string else {
             return nil
         }

@@ -98,11 +98,11 @@ struct JournalState: Sendable {
         case .unsynced: isUnsynced = true
         case .segment(let at): ledger.begin(location.segment, at: at)
         case .dropped(let message, let reply): ledger.recordDecision(about: DeadLetter(message, reply: reply))
-        case .carried(let message, let reply, let business):
+        case .carried(let message, let reply, let conversation):
             let letter = DeadLetter(message, reply: reply)
             // In a running store, an operator may have decided before the copy was written.
             if now == nil || ledger.deadLetters[letter] != nil {
-                ledger.recordCarried(letter, of: business, in: location.segment)
+                ledger.recordCarried(letter, of: conversation.business, in: location.segment)
             }
         case .resolved(let of), .files(let of): change(of, record, number: number, at: location)
         case .attempt(let attempt): change(attempt.of, record, number: number, at: location)

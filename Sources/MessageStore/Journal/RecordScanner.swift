@@ -138,7 +138,8 @@ extension JournalRecord.Message {
         guard let business, let customer, let id, let at else { return nil }
         let brand = BusinessID(business)
         conversation = ConversationKey(business: brand, customer: CustomerID(customer))
-        key = MessageKey(business: brand, id: MessageID(id))
+        self.id = MessageID(id)
+        key = MessageKey(business: brand, id: self.id)
         self.at = at
         self.hasReference = hasReference
         self.replayOf = replayOf

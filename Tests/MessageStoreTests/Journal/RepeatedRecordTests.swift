@@ -21,7 +21,8 @@ struct RepeatedRecordTests {
         .replyAttempt(.init(of: 2, index: 0, number: 1, next: later)),
         .reply(
             .init(
-                of: 2, index: 0, result: .refused(status: 400, reason: "no"), attempts: 2, at: later,
+                of: 2, index: 0, id: MessageID("r"), result: .refused(status: 400, reason: "no"),
+                attempts: 2, at: later,
                 reportedIn: nil)),
         .dropped(of: 2, reply: 0),
     ]
@@ -34,7 +35,8 @@ struct RepeatedRecordTests {
         let conversation = ConversationKey(business: business, customer: customer)
         return MessageState(
             JournalRecord.Message(
-                conversation: conversation, key: MessageKey(business: business, id: MessageID("m")),
+                conversation: conversation, id: MessageID("m"),
+                key: MessageKey(business: business, id: MessageID("m")),
                 at: Timestamp(milliseconds: 1_000_000), hasReference: true, replayOf: nil, retriedReply: nil,
                 outboundKind: nil, act: .writes), record: 2, at: location(2))
     }
