@@ -135,8 +135,8 @@ package final class Store: Sendable {
                 conversations: conversations), unwrittenLines: unwrittenLines,
             index: index, snapshotter: snapshotter, logger: logger)
         retention = Retention(
-            configuration, directory: directory.journal, journalState: journalState, files: files,
-            reader: reader,
+            configuration, directory: directory.journal, journalState: journalState,
+            deliveryIndex: deliveryIndex, reader: reader,
             journal: journal, conversations: conversations, checkpointer: checkpointer,
             assignments: assignments, logger: logger)
         latestRecoveredMessageAt = recovered.state.latestMessageAt

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 package import Logging
 

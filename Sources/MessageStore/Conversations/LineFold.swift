@@ -40,8 +40,7 @@ struct JournalledLine: Sendable {
 
     /// The line of the message that this reply answers; nil without one, and for a line that is not a reply.
     var answered: JournalledLine? {
-        guard reply != nil else { return nil }
-        return JournalState.Message(conversation: conversation, state: state).inboundLine
+        reply == nil ? nil : JournalledLine(ofMessage: state, in: conversation)
     }
 
     /// Returns the line and the line of results, if any; empty when the message was never recorded.
@@ -60,6 +59,16 @@ struct JournalledLine: Sendable {
         guard let kind = state.kind else { return [] }
         return try MessageRecords(state.location, state.related, from: reader)
             .inboundEntries(of: conversation, record: state.record, kind: kind, repeating: state.original)
+    }
+}
+
+extension JournalledLine {
+    /// Creates the line of a message; nil for a replay, a proactive message and a message of unknown kind.
+    ///
+    /// The message that a replay repeats has a line already.
+    init?(ofMessage state: MessageState, in conversation: ConversationKey) {
+        guard state.replayOf == nil, state.outboundKind == nil, state.kind != nil else { return nil }
+        self.init(conversation: conversation, state: state, reply: nil)
     }
 }
 
@@ -86,29 +95,8 @@ extension MessageRecords {
 }
 
 extension JournalState.Message {
-    /// Creates the event that begins with this record; nil when no event begins with it.
-    init?(begunBy record: JournalRecord, number: UInt64, at location: RecordLocation) {
-        switch record {
-        case .message(let message):
-            conversation = message.conversation
-            state = MessageState(message, record: number, at: location)
-        case .reply(let reply):
-            guard let conversation = reply.reportedIn else { return nil }
-            self.conversation = conversation
-            state = MessageState(failureIn: number, at: location)
-        case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .carried, .assignment,
-            .checkpoint, .unsynced, .segment, .erased, .other:
-            return nil
-        }
-    }
-
     /// The message's own line; nil for a replay, a proactive message and a message of unknown kind.
-    ///
-    /// The message that a replay repeats has a line already.
-    var inboundLine: JournalledLine? {
-        guard state.replayOf == nil, state.outboundKind == nil, state.kind != nil else { return nil }
-        return JournalledLine(conversation: conversation, state: state, reply: nil)
-    }
+    var inboundLine: JournalledLine? { JournalledLine(ofMessage: state, in: conversation) }
 
     /// The line of a reply that has ended; nil while the reply is queued, and for an unknown reply.
     func line(ofReply index: Int) -> JournalledLine? {

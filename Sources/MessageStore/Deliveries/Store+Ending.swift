@@ -47,8 +47,9 @@ extension Store {
     ) async throws -> Int {
         if removed.isEmpty { return 0 }
         let limit = journalState.now.advanced(by: .zero - age)
-        await journal.flush()
-        let pending = try await files.eventsOnQueue { !$0.isFinished && removed.contains($0.business) }
+        let pending = try await reading { files in
+            try files.events { !$0.isFinished && removed.contains($0.business) }
+        }
         var latest: [BusinessID: Timestamp] = [:]
         for event in pending { latest[event.business] = max(latest[event.business] ?? event.at, event.at) }
         let old = pending.filter { latest[$0.business].map { $0 < limit } ?? false }
@@ -103,8 +104,7 @@ extension Store {
     }
 
     private func checkDropped(_ record: UInt64) async throws {
-        await journal.flush()
-        for event in try await files.eventsOnQueue([record]) where event.status != .dropped {
+        for event in try await currentEvents([record]) where event.status != .dropped {
             throw StoreError.notPending(record: record)
         }
     }

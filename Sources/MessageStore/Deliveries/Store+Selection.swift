@@ -79,7 +79,8 @@ extension Store {
         }
     }
 
-    private func deadReplies(
+    /// The dead letters among the replies that are `wanted`; reads the whole journal.
+    func deadReplies(
         _ wanted: @escaping @Sendable (JournalReply) -> Bool
     ) async throws -> [ReplyID] {
         try await reading { files in
@@ -90,7 +91,7 @@ extension Store {
     }
 
     /// Reads the journal on a separate queue, so that no other task waits for a thread.
-    private func reading<Result: Sendable>(
+    func reading<Result: Sendable>(
         _ body: @escaping @Sendable (JournalFiles) throws -> Result
     ) async throws -> Result {
         await journal.flush()

@@ -18,12 +18,13 @@ extension Store {
     /// the deduplication window. Throws the errors of reading the journal.
     package func trace(of message: MessageID, to business: BusinessID) async throws -> Trace? {
         if let trace = try await latestTrace(of: message, to: business) { return trace }
-        let events = try await files.eventsOnQueue {
-            $0.id == message && $0.business == business && $0.outboundKind == nil && !$0.isReplyFailure
+        let record = try await reading { files in
+            try files.events {
+                $0.id == message && $0.business == business && $0.outboundKind == nil && !$0.isReplyFailure
+            }.last?.record
         }
-        guard let event = events.last else { return nil }
-        let names = event.replies.indices.map { ReplyID(record: event.record, index: $0) }
-        return Trace(event: event, replies: names.isEmpty ? [] : try await files.repliesOnQueue(names))
+        guard let record else { return nil }
+        return try await trace(of: record).trace
     }
 
     /// Returns the latest message or replay with this id; nil when the deduplication window does not have the

@@ -103,7 +103,7 @@ extension CustomerErasure {
     }
 
     private func excluding(
-        _ others: (() -> Void) -> Void, _ change: () throws(StoreError) -> Void
+        _ others: (() -> Void) -> Void, _ change: @escaping () throws(StoreError) -> Void
     ) throws(StoreError) {
         var result = Result<Void, StoreError>.success(())
         others { result = Result { () throws(StoreError) in try change() } }

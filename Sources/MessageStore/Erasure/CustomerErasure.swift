@@ -128,7 +128,8 @@ package struct CustomerErasure: Sendable {
         _ body: (_ path: String, _ business: String, _ names: [String]) throws(StoreError) -> Void
     ) throws(StoreError) {
         for folder in [directory.conversations, directory.damaged] {
-            for business in try business.map({ [$0] }) ?? files.folders(in: folder) {
+            let businesses = if let business { [business] } else { try files.folders(in: folder) }
+            for business in businesses {
                 for inner in try files.folders(in: folder + "/" + business) {
                     let path = folder + "/" + business + "/" + inner
                     try body(path, business, try files.names(in: path))

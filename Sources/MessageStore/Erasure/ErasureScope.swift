@@ -1,4 +1,5 @@
 import BalloonJSON
+import BalloonPOSIX
 package import BusinessMessages
 
 /// A conversation to erase: the folder of its business, and its customer.

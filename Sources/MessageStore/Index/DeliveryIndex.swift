@@ -50,7 +50,7 @@ final class DeliveryIndex: Sendable {
     func walk(
         of wanted: [UInt64]? = nil, before record: UInt64 = .max, downTo earliest: UInt64 = 0,
         since: Timestamp? = nil,
-        budget: Budget? = nil, _ visit: (SegmentEvents.Event) throws(StoreError) -> Bool
+        budget: Budget? = nil, _ visit: (JournalState.Message) throws(StoreError) -> Bool
     ) throws(StoreError) -> UInt64? {
         let journal = try JournalReader(directory)
         return try segments.withLock { segments throws(StoreError) in
@@ -59,7 +59,7 @@ final class DeliveryIndex: Sendable {
             defer { Self.dropOldest(&segments, keeping: maximumEvents) }
             let began = ContinuousClock.now
             var readBytes = 0
-            var later: [UInt64: [SegmentEvents.Later]] = [:]
+            var later: [UInt64: [JournalMessages.Change]] = [:]
             var position = record
             // The records from this one on are in segments that the loop has visited.
             var end = UInt64.max
@@ -87,14 +87,16 @@ final class DeliveryIndex: Sendable {
                 segments[segment] = events
                 if segment < record {
                     if let since, let latest = events.latestAt, latest < since { return nil }
-                    for event in events.newestFirst(before: record, downTo: earliest)
-                    where wanted?.hasNumber(event.state.record) ?? true {
-                        guard try visit(event.changed(by: later)) else { return event.state.record }
+                    for message in events.messages.list.reversed() {
+                        let number = message.state.record
+                        if number >= record || !(wanted?.hasNumber(number) ?? true) { continue }
+                        if number < earliest { break }
+                        guard try visit(message.changed(by: later)) else { return number }
                     }
                     position = segment
                 }
                 if segment <= earliest { return nil }
-                for change in events.later { later[change.subject, default: []].append(change) }
+                later.merge(events.messages.earlier) { newer, older in older + newer }
             }
             if let wanted { later = later.filter { wanted.hasNumber($0.key) } }
             return try visitCarried(later, before: min(record, journal.segments.first ?? 0), visit)
@@ -103,58 +105,78 @@ final class DeliveryIndex: Sendable {
 
     /// Visits the dead letters whose own segment was deleted, which a later segment has a copy of.
     private func visitCarried(
-        _ later: [UInt64: [SegmentEvents.Later]], before record: UInt64,
-        _ visit: (SegmentEvents.Event) throws(StoreError) -> Bool
+        _ later: [UInt64: [JournalMessages.Change]], before record: UInt64,
+        _ visit: (JournalState.Message) throws(StoreError) -> Bool
     ) throws(StoreError) -> UInt64? {
-        for subject in later.keys.sorted(by: >) where subject < record {
-            var state: MessageState?
-            for change in (later[subject] ?? []).sorted(by: { $0.number < $1.number }) {
-                if state == nil, case .record(.carried(_, let reply, _), let location) = change.change {
-                    state = MessageState(carried: subject, reply: reply, at: location)
-                } else {
-                    state?.apply(change)
-                }
-            }
-            guard let state, let event = try event(ofCarried: state) else { continue }
-            guard try visit(event) else { return subject }
+        for (subject, changes) in later.sorted(by: { $0.key > $1.key }) where subject < record {
+            guard let message = JournalState.Message(ofCopied: changes) else { continue }
+            guard try visit(message) else { return subject }
         }
         return nil
     }
 
-    /// Returns the message of a dead letter that was copied to a later segment.
-    ///
-    /// When only replies were copied, the event has the facts of the first one.
-    private func event(ofCarried state: MessageState) throws(StoreError) -> SegmentEvents.Event? {
-        if state.isOfRepliesOnly {
-            guard let index = state.replies.indices.first(where: { !state.isPlaceholder($0) }) else {
-                return nil
-            }
-            let reply = try JournalReply(state, index: index, from: reader)
-            let key = ConversationKey(business: reply.business, customer: reply.customer)
-            return SegmentEvents.Event(conversation: key, at: reply.decidedAt, state: state)
-        }
-        let event = try JournalEvent(state, from: reader)
-        let key = ConversationKey(business: event.business, customer: event.customer)
-        return SegmentEvents.Event(conversation: key, at: event.at, state: state)
-    }
-
     /// Drops the messages of the oldest segments; those of the newest segment always stay.
     private static func dropOldest(_ segments: inout [UInt64: SegmentEvents], keeping maximum: Int) {
-        var count = segments.values.reduce(0) { $0 + $1.count }
+        var count = segments.values.reduce(0) { $0 + $1.messages.list.count }
         for segment in segments.keys.sorted().dropLast() where count > maximum {
-            count -= segments[segment]?.count ?? 0
+            count -= segments[segment]?.messages.list.count ?? 0
             segments[segment]?.drop()
         }
     }
 }
 
-extension SegmentEvents.Event {
-    /// Returns the message after the records of later segments, which are applied in their order.
-    fileprivate func changed(by later: [UInt64: [SegmentEvents.Later]]) -> Self {
+extension DeliveryIndex {
+    /// Returns the messages of these records; a record that is not a message is omitted.
+    func events(of records: Set<UInt64>) async throws -> [UInt64: JournalEvent] {
+        guard let earliest = records.min() else { return [:] }
+        return try await onQueue { () throws(StoreError) in
+            var found: [UInt64: JournalEvent] = [:]
+            _ = try self.walk(of: records.sorted(), downTo: earliest) { message throws(StoreError) in
+                if message.state.isOfRepliesOnly { return true }
+                found[message.state.record] = try JournalEvent(message.state, from: self.reader)
+                return found.count < records.count
+            }
+            return found
+        }
+    }
+
+    /// Returns the replies with these identifiers, in this order and without duplicates.
+    ///
+    /// Throws ``StoreError/unknownReply(record:index:)`` for an unknown identifier.
+    func replies(_ names: [ReplyID]) async throws -> [JournalReply] {
+        let records = Set(names.map(\.record)).sorted()
+        return try await onQueue { () throws(StoreError) in
+            var wanted = Set(names)
+            var found: [ReplyID: JournalReply] = [:]
+            var visited = 0
+            _ = try self.walk(of: records, downTo: records.first ?? .max) { message throws(StoreError) in
+                for place in message.state.replies.indices
+                where wanted.contains(ReplyID(record: message.state.record, index: place)) {
+                    let reply = try JournalReply(message.state, index: place, from: self.reader)
+                    found[reply.id] = reply
+                }
+                visited += 1
+                return visited < records.count
+            }
+            var replies: [JournalReply] = []
+            for name in names where wanted.remove(name) != nil {
+                guard let reply = found[name] else {
+                    throw .unknownReply(record: name.record, index: name.index)
+                }
+                replies.append(reply)
+            }
+            return replies
+        }
+    }
+}
+
+extension JournalState.Message {
+    /// Returns the message after the records of later segments.
+    fileprivate func changed(by later: [UInt64: [JournalMessages.Change]]) -> Self {
         guard !later.isEmpty, let changes = later[state.record] else { return self }
-        var event = self
-        for change in changes.sorted(by: { $0.number < $1.number }) { event.state.apply(change) }
-        return event
+        var message = self
+        for change in changes { message.state.apply(change) }
+        return message
     }
 }
 

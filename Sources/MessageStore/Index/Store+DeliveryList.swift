@@ -142,18 +142,9 @@ extension Store {
     /// Reads the journal from its end back to the earliest record. Of a segment that was read before, only
     /// the appended part is read.
     func events(of records: Set<UInt64>) async throws -> [UInt64: JournalEvent] {
-        guard let earliest = records.min() else { return [:] }
+        // Write waiting entries first, so that the files have all records.
         await journal.flush()
-        let (index, reader) = (deliveryIndex, reader)
-        return try await index.onQueue { () throws(StoreError) in
-            var found: [UInt64: JournalEvent] = [:]
-            _ = try index.walk(of: records.sorted(), downTo: earliest) { event throws(StoreError) in
-                if event.state.isOfRepliesOnly { return true }
-                found[event.state.record] = try JournalEvent(event.state, from: reader)
-                return found.count < records.count
-            }
-            return found
-        }
+        return try await deliveryIndex.events(of: records)
     }
 
     /// Returns the number of a business's deliveries and replies that wait for a decision; reads no file.
@@ -177,7 +168,7 @@ func readingKept<Result>(_ body: () throws(StoreError) -> Result) throws(StoreEr
 
 extension Store.DeliveryQuery {
     /// Returns whether a message is wanted by its state; a copied message is checked again after it is read.
-    fileprivate func wants(_ event: SegmentEvents.Event) -> Bool {
+    fileprivate func wants(_ event: JournalState.Message) -> Bool {
         let state = event.state
         guard state.outboundKind == nil, !state.isReplyFailure, !state.isOfRepliesOnly else { return false }
         guard event.conversation.business == business, since.map({ event.at >= $0 }) ?? true else {

@@ -74,30 +74,7 @@ extension Store {
     func replies(named names: [ReplyID]) async throws -> [JournalReply] {
         // Write waiting entries first, so that the files have the record of a reply that has just ended.
         await journal.flush()
-        let (index, reader) = (deliveryIndex, reader)
-        let records = Set(names.map(\.record)).sorted()
-        return try await index.onQueue { () throws(StoreError) in
-            var wanted = Set(names)
-            var found: [ReplyID: JournalReply] = [:]
-            var visited = 0
-            _ = try index.walk(of: records, downTo: records.first ?? .max) { event throws(StoreError) in
-                for place in event.state.replies.indices
-                where wanted.contains(ReplyID(record: event.state.record, index: place)) {
-                    let reply = try JournalReply(event.state, index: place, from: reader)
-                    found[reply.id] = reply
-                }
-                visited += 1
-                return visited < records.count
-            }
-            var replies: [JournalReply] = []
-            for name in names where wanted.remove(name) != nil {
-                guard let reply = found[name] else {
-                    throw .unknownReply(record: name.record, index: name.index)
-                }
-                replies.append(reply)
-            }
-            return replies
-        }
+        return try await deliveryIndex.replies(names)
     }
 }
 

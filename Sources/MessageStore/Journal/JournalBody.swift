@@ -292,7 +292,7 @@ enum JournalBody {
     /// `of` is the event's record number, and `at` its arrival time.
     static func carried(_ event: JournalEvent) -> AppendedRecord {
         let key = ConversationKey(business: event.business, customer: event.customer)
-        return record(.carried(of: event.record, reply: nil, in: key), "carried") { writer in
+        return record(.carried(of: event.record, reply: nil, in: key, at: event.at), "carried") { writer in
             writer.field("of", Int(clamping: event.record))
             writer.field("at", event.at)
             writer.field("business", event.business.rawValue)
@@ -319,7 +319,9 @@ enum JournalBody {
     /// the time at which the reply was decided.
     static func carried(_ reply: JournalReply) -> AppendedRecord {
         let key = ConversationKey(business: reply.business, customer: reply.customer)
-        return record(.carried(of: reply.id.record, reply: reply.id.index, in: key), "carried") { writer in
+        return record(
+            .carried(of: reply.id.record, reply: reply.id.index, in: key, at: reply.decidedAt), "carried"
+        ) { writer in
             writer.field("of", Int(clamping: reply.id.record))
             writer.field("index", reply.id.index)
             writer.field("at", reply.decidedAt)

@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import Dispatch
 
 /// Read-only access to the journal of a data directory; needs no lock, and works while a server runs.
 package struct JournalFiles: Sendable {
@@ -55,18 +54,14 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Returns the messages of these records, in order and without duplicates.
-    ///
-    /// Reads the whole journal on a separate queue, so that no other task waits for a thread.
-    func eventsOnQueue(_ records: [UInt64]) async throws -> [JournalEvent] {
-        try await DispatchQueue(label: "balloon.events").run { try events(records) }
-    }
-
-    /// Returns every `wanted` message, in the order of arrival; reads the whole journal on a separate queue.
-    func eventsOnQueue(where wanted: @escaping @Sendable (JournalEvent) -> Bool) async throws
-        -> [JournalEvent]
-    {
-        try await DispatchQueue(label: "balloon.events").run { try events(where: wanted) }
+    private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
+        let reader = SegmentReader(directory: directory)
+        try forEachState(of: wanted) { state in
+            // If only a reply was copied, the event cannot be read: its segment was deleted.
+            if state.isOfRepliesOnly { return }
+            let event = try readingKept { () throws(StoreError) in try JournalEvent(state, from: reader) }
+            if let event { try body(event) }
+        }
     }
 
     /// Returns the conversations that are not simply with their handler, the one with the oldest change first.
@@ -108,19 +103,6 @@ package struct JournalFiles: Sendable {
         return reader.damage
     }
 
-    private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
-        let reader = SegmentReader(directory: directory)
-        try forEachState(of: wanted) { state in
-            // If only a reply was copied, the event cannot be read: its segment was deleted.
-            if state.isCarried, state.status == .handled { return }
-            guard
-                let event = try readingKept({ () throws(StoreError) in try JournalEvent(state, from: reader) }
-                )
-            else { return }
-            try body(event)
-        }
-    }
-
     /// Calls `body` with every `wanted` reply, in the order of the events that were answered.
     ///
     /// Reads and throws like ``forEach(where:_:)``.
@@ -160,45 +142,28 @@ package struct JournalFiles: Sendable {
         }
     }
 
-    /// Returns the replies with these names, in order and without duplicates.
+    /// Computes the states of all messages from the whole journal, then calls `body` with each `wanted` state.
     ///
-    /// Reads the whole journal on a separate queue, so that no other task waits for a thread.
-    func repliesOnQueue(_ names: [ReplyID]) async throws -> [JournalReply] {
-        try await DispatchQueue(label: "balloon.replies").run { try replies(names) }
-    }
-
-    /// Computes the states of the wanted messages from the whole journal, then calls `body` with each state.
-    ///
-    /// All messages are wanted when `wanted` is nil.
+    /// The states are in order; all are wanted when `wanted` is nil.
     private func forEachState(of wanted: Set<UInt64>?, _ body: (MessageState) throws -> Void) throws {
-        var states: [UInt64: MessageState] = [:]
-        var reported: Set<ReplyID> = []
-        let missing = try forEachRecord { record, number, location throws(StoreError) in
-            if case .reply(let reply) = record, reply.reportedIn != nil, wanted?.contains(number) ?? true,
-                reported.insert(ReplyID(record: reply.of, index: reply.index)).inserted
-            {
-                states[number] = MessageState(failureIn: number, at: location)
-            }
-            if let subject = record.subject {
-                if case .carried(_, let reply, _) = record, states[subject] == nil,
-                    wanted?.contains(subject) ?? true
-                {
-                    states[subject] = MessageState(carried: subject, reply: reply, at: location)
-                } else if let index = states.index(forKey: subject) {
-                    states.values[index].apply(record, number: number, at: location)
-                }
-            } else if case .message(let message) = record {
-                if let original = message.replayOf, let index = states.index(forKey: original) {
-                    states.values[index].applyRetry(of: message.retriedReply, as: number)
-                }
-                if wanted?.contains(number) ?? true {
-                    states[number] = MessageState(message, record: number, at: location)
-                }
-            }
+        var messages = JournalMessages()
+        let damage = try forEachRecord { record, number, location throws(StoreError) in
+            messages.apply(record, number: number, at: location)
         }
-        for record in states.keys.sorted() { if let state = states[record] { try body(state) } }
+        func visit(_ state: MessageState) throws {
+            if wanted?.contains(state.record) ?? true { try body(state) }
+        }
+        var copied = messages.copied[...]
+        for message in messages.list {
+            while let copy = copied.first, copy.state.record < message.state.record {
+                try visit(copy.state)
+                copied.removeFirst()
+            }
+            try visit(message.state)
+        }
+        for copy in copied { try visit(copy.state) }
         // A caller that named records checks that all of them were found, so damage elsewhere is no error for
         // that caller.
-        if wanted == nil, let missing { throw missing }
+        if wanted == nil, let damage { throw damage }
     }
 }

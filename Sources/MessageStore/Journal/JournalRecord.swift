@@ -23,7 +23,9 @@ enum JournalRecord: Hashable, Sendable {
     /// A dead letter was dropped: the event, or one of its replies.
     case dropped(of: UInt64, reply: Int?)
     /// A copy of a dead letter whose original segment may be deleted: the event, or one of its replies.
-    case carried(of: UInt64, reply: Int?, in: ConversationKey)
+    ///
+    /// The time is that of the event's arrival, or of the reply's decision.
+    case carried(of: UInt64, reply: Int?, in: ConversationKey, at: Timestamp?)
     /// The assignment of a conversation after a change.
     case assignment(AssignmentRecord)
     /// The conversation lines of records up to this one are on disk.
@@ -132,7 +134,7 @@ enum JournalRecord: Hashable, Sendable {
     var subject: UInt64? {
         switch self {
         case .resolved(let record), .files(let record), .dropped(let record, _),
-            .carried(let record, _, _):
+            .carried(let record, _, _, _):
             record
         case .outcome(let outcome): outcome.of
         case .replyAttempt(let attempt): attempt.of
@@ -149,7 +151,7 @@ enum JournalRecord: Hashable, Sendable {
         case .message(let message): message.conversation
         case .reply(let reply): reply.reportedIn
         case .assignment(let record): record.conversation
-        case .carried(_, _, let conversation): conversation
+        case .carried(_, _, let conversation, _): conversation
         case .other(let conversation): conversation
         case .outcome(let outcome): outcome.handOff?.conversation
         case .resolved, .replyAttempt, .files, .attempt, .finished, .dropped, .checkpoint, .unsynced,
@@ -216,7 +218,9 @@ enum JournalRecord: Hashable, Sendable {
         if type.equals("attempt") { return Attempt(root, of: of).map { .attempt($0) } }
         if type.equals("dropped") { return .dropped(of: of, reply: root.replyIndex) }
         guard type.equals("carried") else { return nil }
-        return ConversationKey(root).map { .carried(of: of, reply: root.replyIndex, in: $0) }
+        return ConversationKey(root).map {
+            .carried(of: of, reply: root.replyIndex, in: $0, at: root.timestamp("at"))
+        }
     }
 }
 

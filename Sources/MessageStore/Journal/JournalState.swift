@@ -9,11 +9,40 @@ struct JournalState: Sendable {
     /// A message, with its conversation and its state.
     struct Message: Sendable {
         let conversation: ConversationKey
+        /// The time of arrival, or of the reply's failure that the event reports.
+        let at: Timestamp
         var state: MessageState
         /// The identity of a proactive message; nil for other messages.
         var key: MessageKey?
         /// The places of the message's journal lines, in order.
         var places: [JournalSnapshot.Line] = []
+
+        /// Creates the event that begins with this record; nil when no event begins with it.
+        init?(begunBy record: JournalRecord, number: UInt64, at location: RecordLocation) {
+            switch record {
+            case .message(let message):
+                conversation = message.conversation
+                at = message.at ?? Timestamp(milliseconds: 0)
+                state = MessageState(message, record: number, at: location)
+                if message.outboundKind != nil { key = message.key }
+            case .reply(let reply):
+                guard let conversation = reply.reportedIn else { return nil }
+                self.conversation = conversation
+                at = reply.at ?? Timestamp(milliseconds: 0)
+                state = MessageState(failureIn: number, at: location)
+            case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .carried,
+                .assignment, .checkpoint, .unsynced, .segment, .erased, .other:
+                return nil
+            }
+        }
+
+        /// Creates the dead letter whose copy this record is; nil for any other record.
+        init?(copiedBy record: JournalRecord, at location: RecordLocation) {
+            guard case .carried(let of, let reply, let conversation, let at) = record else { return nil }
+            self.conversation = conversation
+            self.at = at ?? Timestamp(milliseconds: 0)
+            state = MessageState(carried: of, reply: reply, at: location)
+        }
     }
 
     /// The number of the next record to be written.
@@ -92,13 +121,13 @@ struct JournalState: Sendable {
         skip(to: number + 1)
         if now != nil { ledger.begin(location.segment, at: nil) }
         switch record {
-        case .message(let message): add(message, record: number, at: location, now: now)
+        case .message(let message): add(message, record, number: number, at: location, now: now)
         case .checkpoint(let through):
             recordCheckpoint(through: through)
         case .unsynced: isUnsynced = true
         case .segment(let at): ledger.begin(location.segment, at: at)
         case .dropped(let message, let reply): ledger.recordDecision(about: DeadLetter(message, reply: reply))
-        case .carried(let message, let reply, let conversation):
+        case .carried(let message, let reply, let conversation, _):
             let letter = DeadLetter(message, reply: reply)
             // In a running store, an operator may have decided before the copy was written.
             if now == nil || ledger.deadLetters[letter] != nil {
@@ -169,17 +198,21 @@ struct JournalState: Sendable {
     }
 
     private mutating func add(
-        _ message: JournalRecord.Message, record: UInt64, at location: RecordLocation, now: Timestamp?
+        _ message: JournalRecord.Message, _ record: JournalRecord, number: UInt64,
+        at location: RecordLocation, now: Timestamp?
     ) {
         recordArrival(at: message.at ?? .now(), in: location.segment, now: now)
         if let replayed = message.replayOf {
             ledger.recordDecision(about: DeadLetter(replayed, reply: message.retriedReply))
         }
+        begin(record, number: number, at: location)
+    }
+
+    private mutating func begin(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
+        guard var message = Message(begunBy: record, number: number, at: location) else { return }
         ledger.recordOpen(1, in: location.segment)
-        open[record] = Message(
-            conversation: message.conversation, state: MessageState(message, record: record, at: location),
-            key: message.outboundKind == nil ? nil : message.key,
-            places: [JournalSnapshot.Line(message: record, record: record, location: location)])
+        message.places = [JournalSnapshot.Line(message: number, record: number, location: location)]
+        open[number] = message
     }
 
     /// Applies a record to its message in place, because a copy would cost more than the change.
@@ -223,10 +256,7 @@ struct JournalState: Sendable {
             let letter = reply.result.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
             ledger.recordEnd(in: done.segment, deadLetter: letter, of: done.business, by: number)
         }
-        guard reply.reportedIn != nil, done != nil || isRestoring || !isKnown else { return }
-        open[number] = Message(begunBy: record, number: number, at: location)
-        open[number]?.places = [JournalSnapshot.Line(message: number, record: number, location: location)]
-        ledger.recordOpen(1, in: location.segment)
+        if done != nil || isRestoring || !isKnown { begin(record, number: number, at: location) }
     }
 
     private mutating func end(

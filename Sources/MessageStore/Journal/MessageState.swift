@@ -145,7 +145,9 @@ struct MessageState: Sendable {
         case .dropped(_, let index?): change(index) { $0.drop() }
         // A copied event is a dead letter unless a later record says otherwise.
         case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
-        case .carried(_, let index?, _): addCarried(index, at: location)
+        case .carried(_, let index?, _, _): addCarried(index, at: location)
+        case .message(let replay) where replay.replayOf == self.record:
+            applyRetry(of: replay.retriedReply, as: number)
         case .message, .resolved, .files, .dropped, .carried, .assignment, .checkpoint, .unsynced, .segment,
             .erased, .other:
             break
@@ -153,7 +155,7 @@ struct MessageState: Sendable {
     }
 
     /// Records that the message, or one of its replies, was replayed as another record.
-    mutating func applyRetry(of reply: Int?, as record: UInt64) {
+    private mutating func applyRetry(of reply: Int?, as record: UInt64) {
         if reply == nil { replayedAs = record }
         if let reply { return change(reply) { $0.retry(as: record) } }
         // A proactive message has one reply: the replay of the message sends this reply again.

@@ -19,7 +19,7 @@ final class Retention: Sendable {
     private let dataDirectory: String
     private let disk: any StoreDisk
     private let journalState: CurrentState
-    private let files: JournalFiles
+    private let deliveryIndex: DeliveryIndex
     private let reader: SegmentReader
     private let journal: Journal
     private let conversations: ConversationPartitions
@@ -29,7 +29,7 @@ final class Retention: Sendable {
 
     init(
         _ configuration: StoreConfiguration, directory: String, journalState: CurrentState,
-        files: JournalFiles, reader: SegmentReader, journal: Journal,
+        deliveryIndex: DeliveryIndex, reader: SegmentReader, journal: Journal,
         conversations: ConversationPartitions, checkpointer: Checkpointer, assignments: Assignments,
         logger: Logger
     ) {
@@ -39,7 +39,7 @@ final class Retention: Sendable {
         dataDirectory = configuration.directory
         disk = configuration.disk
         self.journalState = journalState
-        self.files = files
+        self.deliveryIndex = deliveryIndex
         self.reader = reader
         self.journal = journal
         self.conversations = conversations
@@ -125,14 +125,18 @@ final class Retention: Sendable {
     private func carry(_ letters: [DeadLetter]) async throws {
         if letters.isEmpty { return }
         let records = letters.filter { $0.reply == nil }.map(\.record)
-        for event in try await files.eventsOnQueue(records) where event.isDeadLetter {
+        let events = try await deliveryIndex.events(of: Set(records))
+        if let missing = records.first(where: { events[$0] == nil }) {
+            throw StoreError.unknownRecord(missing)
+        }
+        for event in records.sorted().compactMap({ events[$0] }) where event.isDeadLetter {
             try await carry(
                 DeadLetter(event.record, reply: nil), of: event.business, JournalBody.carried(event))
         }
         let replies = letters.compactMap { letter in
             letter.reply.map { ReplyID(record: letter.record, index: $0) }
         }
-        for reply in try await files.repliesOnQueue(replies) where reply.isDeadLetter {
+        for reply in try await deliveryIndex.replies(replies) where reply.isDeadLetter {
             try await carry(
                 DeadLetter(reply.id.record, reply: reply.id.index), of: reply.business,
                 JournalBody.carried(reply))

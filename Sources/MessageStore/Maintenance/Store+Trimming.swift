@@ -169,13 +169,11 @@ extension Store {
             if let restored, record <= restored.parkedThrough { at = max(at, restored.at) }
             return at < now.advanced(by: .seconds(-86_400 * days))
         }
-        await journal.flush()
-        let events = try await files.eventsOnQueue { $0.isDeadLetter && isDue($0.business, $0.record, $0.at) }
-        _ = try await dropDead(events.filter { !$0.isReplyFailure }.map(\.record))
-        var replies: [ReplyID] = []
-        try files.forEachReply(where: { $0.isDeadLetter && isDue($0.business, $0.id.record, $0.decidedAt) }) {
-            replies.append($0.id)
+        let events = try await reading { files in
+            try files.events { $0.isDeadLetter && isDue($0.business, $0.record, $0.at) }
         }
+        _ = try await dropDead(events.filter { !$0.isReplyFailure }.map(\.record))
+        let replies = try await deadReplies { isDue($0.business, $0.id.record, $0.decidedAt) }
         if !replies.isEmpty { _ = try await drop(replies, reason: Self.expired) }
         return events.count + replies.count
     }
