@@ -103,10 +103,8 @@ package final class Store: Sendable {
         table.maximumAssigned = configuration.maximumAssignedConversations
         let assignments = Assignments(table) { scheduler.withUnfinished($0) }
         journal = Journal(writer, configuration: configuration) { entries, result in
-            // The feed gets the records first: a resumed caller may add changes, which must follow them in
-            // the feed.
-            feed.add(entries, result)
-            journalState.settle(entries, result) { unwrittenLines.checkpoint(through: $0) }
+            // The feed gets the records before a caller is resumed, which may add changes that must follow them.
+            journalState.settle(entries, result, feed: feed) { unwrittenLines.checkpoint(through: $0) }
             gate.record(result)
             // A person answers these conversations now, so waiting deliveries end at once, not at their next
             // attempt.

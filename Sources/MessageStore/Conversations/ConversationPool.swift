@@ -70,7 +70,7 @@ struct ConversationPool: Sendable {
         } catch {
             guard case .quarantinedConversation = error else { throw error }
             if keeps { quarantine.keep(entry) }
-            feed.add(entry.identity, nil)
+            feed.add(entry, nil)
             return false
         }
     }
@@ -221,7 +221,7 @@ struct ConversationPool: Sendable {
             // Sync an existing line too, because the process that wrote it may not have synced it.
             unsynced.insert(name)
             feed.add(
-                entry.identity,
+                entry,
                 line.map {
                     FoundLine(
                         sequence: sequence, at: entry.at, id: entry.id, kind: entry.kind, text: $0.dropLast())

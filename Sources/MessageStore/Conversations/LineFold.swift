@@ -25,6 +25,9 @@ struct LineFold {
     /// The unfinished message with this record; nil for any other message.
     subscript(record: UInt64) -> JournalState.Message? { open[record] }
 
+    /// The conversations of the unfinished messages.
+    var conversations: [UInt64: ConversationKey] { open.mapValues(\.conversation) }
+
     /// The lines of unfinished messages that are known so far; the files may lack them.
     var openLines: [JournalledLine] {
         open.values.sorted { $0.state.record < $1.state.record }.flatMap(\.lines)

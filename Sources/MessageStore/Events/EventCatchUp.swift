@@ -51,12 +51,16 @@ package struct EventCatchUp: Sendable {
     private let firstSegment: UInt64
     private var searched: Set<UInt64> = []
     /// A search for the conversations of an earlier segment's messages, one of which a record refers to.
-    private var subjectSearch: (lines: SegmentLines, found: EventSubjects)?
-    private var held: (number: UInt64, record: EventRecord?)?
+    private var conversationSearch: (lines: SegmentLines, found: LineFold)?
+    private var held: (number: UInt64, record: AppendedRecord, location: RecordLocation)?
     /// The events whose lines are being read.
     private var lookup: Lookup?
     private var reading: (segment: UInt64, lines: SegmentLines)?
-    private var subjects = EventSubjects()
+    private var fold = LineFold()
+    /// The conversations of the messages that had not ended in earlier segments.
+    ///
+    /// None is removed, because not all later records of these messages are read.
+    private var earlierConversations: [UInt64: ConversationKey] = [:]
     /// The events that are read and not sent yet, in the order of their records.
     private var window: [StoreEvent] = []
     private var windowBytes = 0
@@ -161,8 +165,8 @@ package struct EventCatchUp: Sendable {
 
     /// Some events without their lines, and the state of the search for these lines.
     private struct Lookup: Sendable {
-        var drafts: [EventDraft] = []
-        /// The last record of which `drafts`, or the drafts before them, have every event.
+        var events: [StoreEvent] = []
+        /// The last record of which `events`, or the events before them, have every event.
         var through: UInt64 = 0
         var wanted: [(conversation: ConversationKey, lines: Set<LineIdentity>)] = []
         var current: (conversation: ConversationKey, search: LineSearch)?
@@ -172,7 +176,7 @@ package struct EventCatchUp: Sendable {
     /// Reads the next records and looks up the lines of their events, until the budget is used up.
     private mutating func fill(_ budget: inout Int) throws {
         try Task.checkCancellation()
-        var next = try lookup ?? readDrafts(&budget)
+        var next = try lookup ?? readEvents(&budget)
         lookup = nil
         while next.current != nil || !next.wanted.isEmpty {
             if next.current == nil, let (conversation, identities) = next.wanted.popLast() {
@@ -193,33 +197,35 @@ package struct EventCatchUp: Sendable {
             }
             next.current = nil
         }
-        window += next.drafts.map { $0.completed(in: next.found[$0.conversation]) }
+        window += next.events.map { $0.completed(in: next.found[$0.conversationKey]) }
         windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
         read = max(read, next.through)
     }
 
     /// Reads the next records and makes their events, without lines.
-    private mutating func readDrafts(_ budget: inout Int) throws -> Lookup {
+    private mutating func readEvents(_ budget: inout Int) throws -> Lookup {
         var next = Lookup()
-        while next.drafts.count < Self.step, budget > 0 {
+        while next.events.count < Self.step, budget > 0 {
             let waiting = held
             held = nil
-            guard let (number, record) = try waiting ?? nextRecord(&budget) else { break }
-            guard let record else { continue }
-            if number >= first, let subject = record.subject, try !findSubject(subject, &budget) {
-                held = (number, record)
+            guard let (number, record, location) = try waiting ?? nextRecord(&budget) else { break }
+            let subject = record.meaning.subject
+            if number >= first, let subject, try !findConversation(subject, &budget) {
+                held = (number, record, location)
                 break
             }
-            guard let about = subjects.apply(record, number: number), number >= first else { continue }
-            next.drafts += EventDraft.events(of: record, number: number, in: about.key, kind: about.kind)
-                .filter { !exclusion.contains($0.event.key) && isWanted($0.event) }
+            let conversation =
+                record.meaning.conversation
+                ?? subject.flatMap { fold[$0]?.conversation ?? earlierConversations[$0] }
+            _ = fold.apply(record.meaning, number: number, at: location)
+            guard let conversation, number >= first else { continue }
+            next.events += StoreEvent.events(of: record, number: number, in: conversation)
+                .filter { !exclusion.contains($0.key) && isWanted($0) }
         }
         next.through = held.map { $0.number - 1 } ?? reached
         var wanted: [ConversationKey: Set<LineIdentity>] = [:]
-        for draft in next.drafts {
-            if let line = draft.line ?? draft.kindLine {
-                wanted[draft.conversation, default: []].insert(line)
-            }
+        for event in next.events {
+            if let line = event.neededLine { wanted[event.conversationKey, default: []].insert(line) }
         }
         next.wanted = wanted.map { ($0.key, $0.value) }
         return next
@@ -228,7 +234,7 @@ package struct EventCatchUp: Sendable {
     /// Reads the next record; nil after the record `last` and at the end of the journal.
     private mutating func nextRecord(
         _ budget: inout Int
-    ) throws -> (number: UInt64, record: EventRecord?)? {
+    ) throws -> (number: UInt64, record: AppendedRecord, location: RecordLocation)? {
         while true {
             if reading == nil {
                 guard let segment = segments.popFirst() else { return nil }
@@ -244,8 +250,15 @@ package struct EventCatchUp: Sendable {
             }
             budget -= line.range.count
             reached = max(reached, line.record)
-            guard let buffer = reading?.lines.buffer else { return nil }
-            return (line.record, EventRecord(buffer[line.range], line.header))
+            // Another program wrote a line that is not JSON.
+            guard let (segment, lines) = reading,
+                let record = JournalRecord(lines.buffer[line.range], line.header)
+            else { continue }
+            let text = line.record < first ? [] : Array(lines.buffer[line.range])
+            return (
+                line.record, AppendedRecord(meaning: record, body: text),
+                lines.location(of: line, in: segment)
+            )
         }
     }
 
@@ -263,29 +276,30 @@ package struct EventCatchUp: Sendable {
     /// Finds the conversation of a message in an earlier segment; reads each segment at most once.
     ///
     /// Returns false when the budget is used up: the next call continues.
-    private mutating func findSubject(_ record: UInt64, _ budget: inout Int) throws -> Bool {
-        if subjectSearch == nil {
-            guard record < firstSegment, subjects.conversation(of: record) == nil,
+    private mutating func findConversation(_ record: UInt64, _ budget: inout Int) throws -> Bool {
+        if conversationSearch == nil {
+            guard record < firstSegment, earlierConversations[record] == nil,
                 let segment = earlier.last(where: { $0 <= record }), searched.insert(segment).inserted
             else { return true }
-            do { subjectSearch = (try open(segment), EventSubjects()) } catch is MissingRecords {
+            do { conversationSearch = (try open(segment), LineFold()) } catch is MissingRecords {
                 // The segment was deleted, so all of its messages have ended: there is nothing to find.
                 return true
             }
         }
-        guard var search = subjectSearch else { return true }
-        subjectSearch = nil
+        guard var search = conversationSearch else { return true }
+        conversationSearch = nil
         while let line = try search.lines.next() {
             budget -= line.range.count
-            if let record = EventRecord(search.lines.buffer[line.range], line.header) {
-                _ = search.found.apply(record, number: line.record)
+            if let record = JournalRecord(search.lines.buffer[line.range], line.header) {
+                let location = search.lines.location(of: line, in: firstSegment)
+                _ = search.found.apply(record, number: line.record, at: location)
             }
             if budget <= 0 {
-                subjectSearch = search
+                conversationSearch = search
                 return false
             }
         }
-        subjects.keep(search.found)
+        earlierConversations.merge(search.found.conversations) { first, _ in first }
         return true
     }
 }

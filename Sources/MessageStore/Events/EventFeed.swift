@@ -1,18 +1,29 @@
 import Synchronization
 
+/// A change of the store, in the order in which changes became durable or were written.
+enum DurableChange: Sendable {
+    /// A record is on disk; the conversation is that of the message which it begins or changes, if it has one.
+    case record(UInt64, AppendedRecord, in: ConversationKey?)
+    /// A line is in its conversation's file.
+    ///
+    /// The second value is nil when the line was written before, or could not be written.
+    case line(LineIdentity, FoundLine?, in: ConversationKey)
+
+    /// The approximate size in memory.
+    fileprivate var sizeBytes: Int {
+        switch self {
+        case .record(_, let record, _): record.body.count + 128
+        case .line(_, let line, _): (line?.text?.count ?? 0) + 128
+        }
+    }
+}
+
 /// A queue of the store's changes in the order in which they happened; empty while inactive.
 ///
-/// Its reader makes events from the changes. The journal and the conversations add changes without waiting: a
-/// record is parsed later, by the reader.
+/// Its reader makes events from the changes. The journal and the conversations add changes without waiting.
 final class EventFeed: Sendable {
-    fileprivate enum Entry: Sendable {
-        case message(UInt64, ReceivedMessage, claimedBy: Person?)
-        case record(UInt64, body: [UInt8])
-        case line(LineIdentity, FoundLine?)
-    }
-
-    fileprivate struct State {
-        var entries: [Entry] = []
+    private struct State {
+        var changes: [DurableChange] = []
         var bytes = 0
         var hasOverflowed = false
     }
@@ -37,22 +48,14 @@ final class EventFeed: Sendable {
         state.withLock { $0 = State() }
     }
 
-    /// Adds the records of a batch; called on the journal's queue before any waiting caller is resumed.
-    func add(_ entries: [JournalEntry], _ result: Journal.BatchResult) {
-        guard isActive, case .durable(let records) = result, !entries.isEmpty else { return }
+    /// Adds changes, such as the records of a batch before any waiting caller is resumed.
+    func add(_ changes: [DurableChange]) {
+        guard isActive, !changes.isEmpty else { return }
         state.withLock { state in
-            for (entry, record) in zip(entries, records) {
-                guard state.count(entry.body.count + 64) else { break }
-                if case .sender(let message, _) = entry.waiter {
-                    state.entries.append(
-                        .message(
-                            record.number, message.message,
-                            claimedBy: entry.record.meaning.assigns == nil
-                                ? nil : message.message.author?.person))
-                } else {
-                    state.entries.append(.record(record.number, body: entry.body))
-                }
-            }
+            if state.hasOverflowed { return }
+            state.changes += changes
+            state.bytes += changes.reduce(0) { $0 + $1.sizeBytes }
+            if state.bytes > Self.maximumBytes { state = State(hasOverflowed: true) }
         }
         wake.yield()
     }
@@ -60,13 +63,9 @@ final class EventFeed: Sendable {
     /// Adds a line that was written to its conversation's file, or nil for a line that could not be written.
     ///
     /// The calls must have the order of the lines.
-    func add(_ identity: LineIdentity, _ line: @autoclosure () -> FoundLine?) {
-        guard isActive, !identity.isFilesOnly else { return }
-        let line = line()
-        state.withLock { state in
-            if state.count((line?.text?.count ?? 0) + 128) { state.entries.append(.line(identity, line)) }
-        }
-        wake.yield()
+    func add(_ entry: ConversationEntry, _ line: @autoclosure () -> FoundLine?) {
+        guard isActive, !entry.isFilesOnly else { return }
+        add([.line(entry.identity, line(), in: entry.conversation)])
     }
 
     /// Removes and returns the queued changes; nil when changes were dropped since the last call.
@@ -75,37 +74,23 @@ final class EventFeed: Sendable {
             defer { state = State() }
             return state
         }
-        if taken.hasOverflowed { return nil }
-        return taken.entries.map { entry in
-            switch entry {
-            case .message(let number, let message, let claimant):
-                .record(number, EventRecord(message, claimedBy: claimant))
-            case .record(let number, let body): .record(number, EventRecord(body: body))
-            case .line(let identity, let line): .line(identity, line)
-            }
-        }
+        return taken.hasOverflowed ? nil : taken.changes
     }
 
     /// The first queued record; nil when there is none.
     var firstRecord: UInt64? {
         state.withLock { state in
-            for entry in state.entries {
-                switch entry {
-                case .message(let number, _, _), .record(let number, _): return number
-                case .line: continue
-                }
-            }
+            for case .record(let number, _, _) in state.changes { return number }
             return nil
         }
     }
 
-    /// The queued lines that were written now, not by an earlier process.
-    var writtenLines: Set<LineIdentity> {
+    /// The queued lines that were written now, not by an earlier process, with their conversations.
+    var writtenLines: [LineIdentity: ConversationKey] {
         state.withLock { state in
-            Set(
-                state.entries.compactMap { entry in
-                    if case .line(let identity, .some) = entry { identity } else { nil }
-                })
+            var lines: [LineIdentity: ConversationKey] = [:]
+            for case .line(let identity, .some, let key) in state.changes { lines[identity] = key }
+            return lines
         }
     }
 
@@ -123,15 +108,5 @@ final class EventFeed: Sendable {
     func close() {
         setActive(false)
         wake.finish()
-    }
-}
-
-extension EventFeed.State {
-    fileprivate mutating func count(_ size: Int) -> Bool {
-        if hasOverflowed { return false }
-        bytes += size
-        guard bytes > EventFeed.maximumBytes else { return true }
-        self = Self(hasOverflowed: true)
-        return false
     }
 }

@@ -1,6 +1,24 @@
 import BalloonPOSIX
 import BusinessMessages
 
+/// A line that was found in its file, or was written a moment ago.
+struct FoundLine: Sendable {
+    let sequence: Int
+    let at: Timestamp
+    let id: MessageID
+    let kind: Kind
+    /// The text without its line feed; nil when it is too large for an event.
+    let text: [UInt8]?
+
+    init(sequence: Int, at: Timestamp, id: MessageID, kind: Kind, text: ArraySlice<UInt8>) {
+        self.sequence = sequence
+        self.at = at
+        self.id = id
+        self.kind = kind
+        self.text = text.count <= StoreEvent.maximumLineBytes ? Array(text) : nil
+    }
+}
+
 /// The result of a search for lines of one conversation.
 struct FoundLines: Sendable {
     /// The lines that were found.

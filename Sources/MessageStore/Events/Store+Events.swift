@@ -13,7 +13,6 @@ package struct EventSource: ~Copyable {
     private let store: Store
     private var fold: EventFold
     private let lines: EventLines
-    private let journal: String
 
     /// The last record before those that the feed has; see ``EventRing``.
     package let begin: UInt64
@@ -25,7 +24,6 @@ package struct EventSource: ~Copyable {
     /// the feed, even when its record is earlier.
     fileprivate init(_ store: Store, _ beginning: Store.EventBeginning) {
         self.store = store
-        journal = DataDirectory(path: store.directory).journal
         lines = EventLines(directory: DataDirectory(path: store.directory).conversations)
         begin = beginning.record
         fold = store.makeFold(beginning, lines)
@@ -34,7 +32,7 @@ package struct EventSource: ~Copyable {
     /// The last record that was read.
     package var last: UInt64 { fold.last }
     /// The records with events that wait for their lines.
-    package var unsent: Set<UInt64> { fold.unsentRecords }
+    package var unsent: Set<UInt64> { fold.unsent }
     /// The last record of which every event was read.
     package var through: UInt64 { mutating get { fold.through } }
 
@@ -45,32 +43,20 @@ package struct EventSource: ~Copyable {
         guard let changes = store.feed.take() else { return nil }
         var events: [PlacedEvent] = []
         for change in changes {
-            findSubject(of: change)
             for due in fold.apply(change) {
-                let event =
-                    due.needsLookup ? lookedUp(due.draft) : due.draft.completed(with: due.line)
-                events.append(PlacedEvent(event: event, through: due.through))
+                events.append(PlacedEvent(event: lookedUp(due.event), through: due.through))
             }
         }
         return events
     }
 
-    /// Finds the conversation of a message that ended while the source began.
-    private mutating func findSubject(of change: DurableChange) {
-        guard case .record(_, let record?) = change, let subject = record.subject, subject <= begin,
-            !fold.knows(subject),
-            let conversation = EventRecord.conversation(beginningAt: subject, in: journal)
-        else { return }
-        fold.keep(subject, in: conversation)
-    }
-
-    private func lookedUp(_ draft: EventDraft) -> StoreEvent {
-        guard let identity = draft.line else { return draft.completed(with: nil) }
+    private func lookedUp(_ event: StoreEvent) -> StoreEvent {
+        guard let line = event.neededLine else { return event }
         do {
-            return draft.completed(in: try lines.find([identity], in: draft.conversation))
+            return event.completed(in: try lines.find([line], in: event.conversationKey))
         } catch {
             // The file cannot be read, so the event is sent without the line and marked as truncated.
-            return draft.completed(with: nil, isSearchComplete: false)
+            return event.completed(with: nil, isSearchComplete: false)
         }
     }
 }
@@ -131,79 +117,39 @@ extension Store {
             wanting: isWanted)
     }
 
-    /// Returns the messages and replies that have not ended.
-    fileprivate func unfinishedSubjects() -> EventSubjects {
-        var subjects = EventSubjects()
-        for lease in scheduler.all {
-            subjects.keep(
-                lease.pending.record, in: lease.conversation, kind: lease.pending.recording.kind)
-        }
-        for entry in outbox.all { subjects.keep(entry.id.record, in: entry.conversation) }
-        return subjects
-    }
-
     fileprivate func makeFold(_ beginning: EventBeginning, _ lines: EventLines) -> EventFold {
-        let subjects = unfinishedSubjects()
-        var drafts: [ConversationKey: [LineIdentity: [EventDraft]]] = [:]
-        func add(_ record: EventRecord, _ number: UInt64, _ line: LineIdentity, in key: ConversationKey) {
-            drafts[key, default: [:]][line] = EventDraft.events(
-                of: record, number: number, in: key, kind: nil)
-        }
+        var unwritten: [ConversationKey: [LineIdentity: [StoreEvent]]] = [:]
         func addMessage(_ record: UInt64, in key: ConversationKey) {
-            // The id and the time are placeholders: the line has the right ones and replaces them when it is
-            // written.
-            add(
-                .message(
-                    key, MessageID(""), outboundKind: nil, isReplay: false, at: Timestamp(milliseconds: 0)),
-                record, LineIdentity(record: record, reply: nil), in: key)
+            // The line has the id and the time of the event.
+            unwritten[key, default: [:]][LineIdentity(record: record, reply: nil)] = [
+                .received(record, in: key)
+            ]
         }
         for lease in scheduler.all
         where lease.pending.record <= beginning.record && !lease.pending.recording.isDone {
             addMessage(lease.pending.record, in: lease.conversation)
         }
         for reply in beginning.replies {
-            if let record = reply.record { add(reply.end, record, reply.line, in: reply.conversation) }
+            guard let record = reply.record else { continue }
+            unwritten[reply.conversation, default: [:]][reply.line] = StoreEvent.events(
+                of: reply.end, number: record, in: reply.conversation)
         }
         // If a line was written before the feed was active, its event is in the past, and followers read it
         // from the journal. If the file cannot be read, the event waits until the line is written or fails to
         // be.
-        let found = drafts.mapValues { Set($0.keys) }.map { key, wanted in
-            (key, (try? lines.find(wanted, in: key))?.lines ?? [:])
+        let found = unwritten.map { key, wanted in
+            (key, (try? lines.find(Set(wanted.keys), in: key))?.lines ?? [:])
         }
         let written = feed.writtenLines
         for (key, found) in found {
-            for line in found.keys where !written.contains(line) { drafts[key]?[line] = nil }
+            for line in found.keys where written[line] == nil { unwritten[key]?[line] = nil }
         }
         // These messages were recorded between the beginning and now.
-        let journal = DataDirectory(path: directory).journal
-        for line in written where line.reply == nil && line.record <= beginning.record {
-            let key =
-                subjects.conversation(of: line.record)?.key
-                ?? EventRecord.conversation(beginningAt: line.record, in: journal)
-            if let key, drafts[key]?[line] == nil { addMessage(line.record, in: key) }
+        for (line, key) in written
+        where line.reply == nil && line.record <= beginning.record && unwritten[key]?[line] == nil {
+            addMessage(line.record, in: key)
         }
         return EventFold(
-            after: beginning.record, subjects: subjects,
-            unwritten: drafts.values.flatMap { $0.values.flatMap(\.self) })
-    }
-}
-
-extension EventRecord {
-    /// Reads the journal for the conversation of the message or reply failure that begins with a record.
-    ///
-    /// Returns nil when the journal lacks the record or cannot be read.
-    fileprivate static func conversation(beginningAt record: UInt64, in journal: String) -> ConversationKey? {
-        // Without its conversation, only the events of this message are missing, as after a lost record.
-        guard let reader = try? JournalReader(journal),
-            let segment = reader.segments.last(where: { $0 <= record }),
-            let file = try? File(reader.path(segment), for: .reading)
-        else { return nil }
-        var lines = SegmentLines(file, firstRecord: segment, abandoned: reader.abandoned)
-        while let line = try? lines.next(), line.record <= record {
-            if line.record == record {
-                return EventRecord(lines.buffer[line.range], line.header)?.begins
-            }
-        }
-        return nil
+            after: beginning.record, unwritten: unwritten.values.flatMap { $0.values.flatMap(\.self) })
     }
 }

@@ -81,11 +81,16 @@ package struct StoreEvent: Sendable, Hashable {
     package var reason: String?
     /// The note of the last release of the conversation.
     package var note: String?
+    /// The customer and the business of the conversation.
+    let conversationKey: ConversationKey
+    /// The line that the event still lacks; nil when it has its line or needs none.
+    var missingLine: LineIdentity?
 
     init(_ key: Key, _ name: Name, in conversation: ConversationKey, at: Timestamp, kind: Kind? = nil) {
         self.key = key
         self.name = name
         self.at = at
+        conversationKey = conversation
         business = conversation.business
         self.conversation = ConversationPath.name(of: conversation.customer)
         self.kind = kind

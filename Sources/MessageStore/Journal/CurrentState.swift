@@ -22,16 +22,27 @@ final class CurrentState: Sendable {
 
     /// Applies the records of a batch; runs on the journal's queue before the callers get the result.
     ///
-    /// `written` returns the last record up to which every line is in its conversation's file.
-    func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult, written: (UInt64) -> UInt64) {
+    /// An active `feed` gets each record with its conversation. `written` returns the last record up to which
+    /// every line is in its conversation's file.
+    func settle(
+        _ entries: [JournalEntry], _ result: Journal.BatchResult, feed: EventFeed,
+        written: (UInt64) -> UInt64
+    ) {
         guard case .durable(let records) = result, let last = records.last else { return }
         let now = now
+        let isFollowed = feed.isActive
+        var changes: [DurableChange] = []
         state.withLock { state in
             for (entry, record) in zip(entries, records) {
                 state.apply(entry.record.meaning, number: record.number, at: record.location, now: now)
+                if isFollowed {
+                    let key = state.conversation(of: entry.record.meaning)
+                    changes.append(.record(record.number, entry.record, in: key))
+                }
             }
             if state.endedCount > Self.maximumEnded { state.removeEnded(through: written(last.number)) }
         }
+        feed.add(changes)
     }
 
     /// The number of ended messages that are kept before those with written lines are removed.

@@ -148,20 +148,17 @@ package struct JournalFiles: Sendable {
     private func forEachState(of wanted: Set<UInt64>?, _ body: (MessageState) throws -> Void) throws {
         var messages = JournalMessages()
         let damage = try forEachRecord { record, number, location throws(StoreError) in
-            messages.apply(record, number: number, at: location)
-        }
-        func visit(_ state: MessageState) throws {
-            if wanted?.contains(state.record) ?? true { try body(state) }
+            messages.apply(record, number: number, at: location, to: wanted)
         }
         var copied = messages.copied[...]
         for message in messages.list {
             while let copy = copied.first, copy.state.record < message.state.record {
-                try visit(copy.state)
+                try body(copy.state)
                 copied.removeFirst()
             }
-            try visit(message.state)
+            try body(message.state)
         }
-        for copy in copied { try visit(copy.state) }
+        for copy in copied { try body(copy.state) }
         // A caller that named records checks that all of them were found, so damage elsewhere is no error for
         // that caller.
         if wanted == nil, let damage { throw damage }

@@ -163,6 +163,8 @@ enum JournalRecord: Hashable, Sendable {
 
     /// The message that the record stores; nil for any other record.
     var message: Message? { if case .message(let message) = self { message } else { nil } }
+    /// The end of a delivery that the record stores; nil for any other record.
+    var finished: Finished? { if case .finished(let finished) = self { finished } else { nil } }
     /// The assignment that the record stores; nil for any other record.
     var assignment: AssignmentRecord? { if case .assignment(let record) = self { record } else { nil } }
 

@@ -109,6 +109,11 @@ struct JournalState: Sendable {
     /// The message with this record if it has unfinished work; otherwise nil.
     subscript(record: UInt64) -> Message? { open[record] }
 
+    /// The conversation that a record names, or that of the unfinished message which it changes.
+    func conversation(of record: JournalRecord) -> ConversationKey? {
+        record.conversation ?? record.subject.flatMap { open[$0]?.conversation }
+    }
+
     /// Ensures that the next records get this number or a higher one.
     mutating func skip(to record: UInt64) { nextRecord = max(nextRecord, record) }
 

@@ -66,18 +66,16 @@ extension Store {
         } else {
             end = (result, .now())
             let reports = isReported && entry.isReportable && result.isDeadLetter
+            // An answer with a status is one to a request.
+            let tried = max(outbox.tries(entry.id), entry.attempts + (result.httpStatus == nil ? 0 : 1))
+            let body = JournalBody.reply(entry, result, attempts: tried, isReported: reports, at: end.at)
             let line = unwrittenLines.begin(
                 after: journal.lastRecord,
                 UnwrittenLines.Reply(
-                    conversation: entry.conversation,
-                    end: EventRecord(entry, result, isReported: reports, at: end.at),
+                    conversation: entry.conversation, end: body,
                     line: LineIdentity(record: entry.id.record, reply: entry.reply.id)))
             defer { if outbox.item(entry.id)?.end == nil { unwrittenLines.end(line) } }
-            // An answer with a status is one to a request.
-            let tried = max(outbox.tries(entry.id), entry.attempts + (result.httpStatus == nil ? 0 : 1))
-            let record = try await journal.append(
-                JournalBody.reply(
-                    entry, result, attempts: tried, isReported: reports, at: end.at))
+            let record = try await journal.append(body)
             unwrittenLines.recordEnd(line, as: record.number)
             outbox.recordEnd(
                 entry.id, result, at: end.at, line: line, report: reports ? record : nil)
@@ -91,7 +89,7 @@ extension Store {
                 throw error
             }
             checkpointer.distrust(RefusedLines(record: entry.id.record))
-            feed.add(line.identity, nil)
+            feed.add(line, nil)
         }
         let settled = outbox.item(entry.id)
         settled?.line.map(unwrittenLines.end)

@@ -8,7 +8,7 @@ final class UnwrittenLines: Sendable {
     /// The end of a reply whose line is not written.
     struct Reply: Sendable {
         let conversation: ConversationKey
-        let end: EventRecord
+        let end: AppendedRecord
         /// The line of the reply.
         let line: LineIdentity
         /// The record of the end; nil until it is in the journal.

@@ -44,33 +44,40 @@ import Testing
         let at = Timestamp(milliseconds: 1_000)
         let line = FoundLine(
             sequence: 1, at: at, id: MessageID("m1"), kind: .text, text: Array(#"{"seq":1}"#.utf8)[...])
-        let reply = { (status: ReplyState.Status, httpStatus: Int, reason: String?) in
-            EventRecord.reply(
-                of: 1,
-                EventRecord.EndedReply(
-                    id: MessageID("r"), status: status, httpStatus: httpStatus, reason: reason, at: at),
-                reportedIn: nil)
+        let person = Person(id: "agent-7", name: "Ana")
+        func message(_ id: String, _ kind: Kind? = nil) -> AppendedRecord {
+            JournalBody.message(
+                ReceivedMessage(
+                    business: key.business, customer: key.customer, id: MessageID(id),
+                    message: Array("{}".utf8), outboundKind: kind, receivedAt: at))
         }
-        let assigned = {
-            (name: StoreEvent.Name, state: Assignment.State, person: Person?, reason: String?) in
-            EventRecord.assignment(
-                key, EventRecord.AssignedChange(name: name, state: state, person: person, reason: reason),
-                at: at)
+        func reply(_ result: ReplyResult) -> AppendedRecord {
+            let entry = OutboxEntry(
+                id: ReplyID(record: 1, index: 0), business: key.business, customer: key.customer,
+                reply: DecidedReply(id: MessageID("r"), kind: .text, message: Array("{}".utf8)),
+                inReplyTo: nil, decidedAt: at, attempts: 0, author: nil, attributes: ReceivedAttributes(),
+                answersFailure: false, closure: .open, isRecovered: false)
+            return JournalBody.reply(entry, result, attempts: 1, isReported: false, at: at)
         }
-        let records: [EventRecord] = [
-            .message(key, MessageID("m1"), outboundKind: nil, isReplay: false, at: at),
-            .message(key, MessageID("m2"), outboundKind: .text, isReplay: false, at: at),
-            reply(.accepted, 200, nil), reply(.refused, 400, "bad request"),
-            .parked(of: 1, at: at),
-            .finished(of: 1, kind: .text, at: at, deadLetter: "no answer", isDeadLetter: true),
-            assigned(.conversationHandedOff, .waiting, nil, "asks"),
-            assigned(.conversationClaimed, .person, Person(id: "agent-7", name: "Ana"), nil),
-            assigned(.conversationReleased, .handler, nil, nil),
-            assigned(.conversationClosed, .closed, nil, nil),
+        func assigned(
+            _ change: String, _ state: Assignment.State, _ person: Person? = nil, _ reason: String? = nil
+        ) -> AppendedRecord {
+            var assignment = Assignment(state: state, record: 0)
+            assignment.person = person
+            assignment.reason = reason
+            return JournalBody.assignment(assignment, of: key, by: change, at: at)
+        }
+        let records = [
+            message("m1"), message("m2", .text), reply(.accepted(status: 200)),
+            reply(.refused(status: 400, reason: "bad request")),
+            JournalBody.attempt(of: 1, 1, at: at, next: at, isParked: true),
+            JournalBody.finished(of: 1, kind: .text, .failed(reason: "no answer"), at: at),
+            assigned("handOff", .waiting, nil, "asks"), assigned("claim", .person, person),
+            assigned("release", .handler), assigned("close", .closed),
         ]
         return records.flatMap {
-            EventDraft.events(of: $0, number: 1, in: key, kind: .text).map {
-                $0.completed(with: $0.line == nil ? nil : line)
+            StoreEvent.events(of: $0, number: 1, in: key).map {
+                $0.neededLine == nil ? $0 : $0.completed(with: line)
             }
         }
     }

@@ -83,11 +83,9 @@ import Testing
         #expect(far.lines.isEmpty && !far.isComplete)
         let near = try lines.find([wanted], in: key, from: place)
         #expect(near.lines[wanted]?.sequence == 2)
-        let draft = EventDraft.events(
-            of: .message(key, MessageID("m2"), outboundKind: nil, isReplay: false, at: .now()),
-            number: wanted.record, in: key, kind: nil)
-        #expect(draft.first?.completed(in: far).isTruncated == true)
-        #expect(draft.first?.completed(in: near).isTruncated == false)
+        let event = StoreEvent.received(wanted.record, in: key)
+        #expect(event.completed(in: far).isTruncated)
+        #expect(!event.completed(in: near).isTruncated)
         await store.close()
     }
 

@@ -24,28 +24,30 @@ import Testing
 
         var change: DurableChange {
             switch self {
-            case .message(let number): Self.message(number, nil, isReplay: false)
-            case .proactive(let number): Self.message(number, .text, isReplay: false)
-            case .replay(let number): Self.message(number, nil, isReplay: true)
+            case .message(let number): record(number, Self.message(number))
+            case .proactive(let number): record(number, Self.message(number, .text))
+            case .replay(let number): record(number, Self.message(number, replayOf: 7))
             case .outcome(let number, let of, let ids):
-                .record(
+                record(
                     number,
-                    .outcome(
-                        of: of, at: at, replies: ids.map { EventRecord.Reply(id: MessageID($0), kind: .text) }
-                    ))
+                    JournalBody.outcome(
+                        of: of, attempt: 1, kind: .text,
+                        DecidedOutcome(.handled, replies: ids.map(Self.reply)), at: at))
             case .reply(let number, let of, let id, let status):
-                .record(
+                record(
                     number,
-                    .reply(
-                        of: of,
-                        EventRecord.EndedReply(
-                            id: MessageID(id), status: status, httpStatus: 200, reason: nil, at: at),
-                        reportedIn: nil))
-            case .parked(let number, let of): .record(number, .parked(of: of, at: at))
+                    JournalBody.reply(
+                        Self.entry(of, id),
+                        status == .accepted ? .accepted(status: 200) : .refused(status: 200, reason: ""),
+                        attempts: 1, isReported: false, at: at))
+            case .parked(let number, let of):
+                record(number, JournalBody.attempt(of: of, 1, at: at, next: at, isParked: true))
             case .finished(let number, let of, let isDead):
-                .record(
-                    number, .finished(of: of, kind: .text, at: at, deadLetter: nil, isDeadLetter: isDead))
-            case .other(let number): .record(number, nil)
+                record(
+                    number,
+                    JournalBody.finished(
+                        of: of, kind: .text, isDead ? .failed(reason: "no") : .handled, at: at))
+            case .other(let number): record(number, JournalBody.unsynced(at: at))
             case .line(let of, let id, let sequence):
                 .line(
                     LineIdentity(record: of, reply: id.map { MessageID($0) }),
@@ -53,14 +55,32 @@ import Testing
                         FoundLine(
                             sequence: $0, at: at, id: MessageID(id ?? "m\(of)"), kind: .text,
                             text: Array("{\"seq\":\($0)}".utf8)[...])
-                    })
+                    }, in: key)
             }
         }
 
-        private static func message(_ number: UInt64, _ kind: Kind?, isReplay: Bool) -> DurableChange {
-            .record(
-                number,
-                .message(key, MessageID("m\(number)"), outboundKind: kind, isReplay: isReplay, at: at))
+        private func record(_ number: UInt64, _ record: AppendedRecord) -> DurableChange {
+            .record(number, record, in: key)
+        }
+
+        private static func message(
+            _ number: UInt64, _ kind: Kind? = nil, replayOf original: UInt64? = nil
+        ) -> AppendedRecord {
+            JournalBody.message(
+                ReceivedMessage(
+                    business: key.business, customer: key.customer, id: MessageID("m\(number)"),
+                    message: Array("{}".utf8), outboundKind: kind, receivedAt: at), replayOf: original)
+        }
+
+        private static func reply(_ id: String) -> DecidedReply {
+            DecidedReply(id: MessageID(id), kind: .text, message: Array("{}".utf8))
+        }
+
+        private static func entry(_ record: UInt64, _ id: String) -> OutboxEntry {
+            OutboxEntry(
+                id: ReplyID(record: record, index: 0), business: key.business, customer: key.customer,
+                reply: reply(id), inReplyTo: nil, decidedAt: at, attempts: 0, author: nil,
+                attributes: ReceivedAttributes(), answersFailure: false, closure: .open, isRecovered: false)
         }
     }
 
@@ -129,8 +149,8 @@ import Testing
     }
 
     private func text(_ due: EventFold.Due) -> String {
-        let event = due.draft.completed(with: due.line)
-        let sequence = event.sequence.map { "\($0)" } ?? (due.needsLookup ? "?" : "-")
+        let event = due.event
+        let sequence = event.sequence.map { "\($0)" } ?? (event.missingLine == nil ? "-" : "?")
         return "\(event.key) \(event.name.rawValue) \(sequence) @\(due.through)"
     }
 
@@ -141,20 +161,17 @@ import Testing
             let line = FoundLine(
                 sequence: 1, at: Self.at, id: MessageID("m"), kind: .text,
                 text: [UInt8](repeating: 0x78, count: count)[...])
-            let due = try #require(fold.apply(.line(LineIdentity(record: 1, reply: nil), line)).first)
-            let event = due.draft.completed(with: due.line)
+            let change = DurableChange.line(LineIdentity(record: 1, reply: nil), line, in: Self.key)
+            let event = try #require(fold.apply(change).first).event
             #expect(event.isTruncated == isTruncated && event.line?.count == (isTruncated ? nil : count))
         }
     }
 
     @Test func `the place stays before a message whose line was not written when the fold began`() {
-        let draft = EventDraft.events(
-            of: .message(Self.key, MessageID(""), outboundKind: nil, isReplay: false, at: Self.at), number: 3,
-            in: Self.key, kind: nil)
-        var fold = EventFold(after: 9, unwritten: draft)
-        #expect(fold.through == 2 && fold.unsentRecords == [3])
+        var fold = EventFold(after: 9, unwritten: [.received(3, in: Self.key)])
+        #expect(fold.through == 2 && fold.unsent == [3])
         #expect(fold.apply(Step.line(of: 3, seq: 5).change).map(text) == ["3.0 message.received 5 @9"])
-        #expect(fold.unsentRecords.isEmpty)
+        #expect(fold.unsent.isEmpty)
     }
 
     /// Simulates a store: messages whose references resolve late, replies and lines, in a random order that a store can
@@ -166,10 +183,10 @@ import Testing
         var sent: [(key: StoreEvent.Key, through: UInt64)] = []
         for _ in 0..<200 {
             for change in model.step(&random) {
-                sent += fold.apply(change).map { ($0.draft.event.key, $0.through) }
+                sent += fold.apply(change).map { ($0.event.key, $0.through) }
             }
         }
-        for change in model.finish() { sent += fold.apply(change).map { ($0.draft.event.key, $0.through) } }
+        for change in model.finish() { sent += fold.apply(change).map { ($0.event.key, $0.through) } }
         #expect(Set(sent.map(\.key)).count == sent.count, "an event was sent twice")
         #expect(Set(sent.map(\.key)) == model.keys, "an event is missing")
         // A follower may stop after any event: every event that it has not got yet has a later record than its place.
@@ -177,7 +194,7 @@ import Testing
             #expect(sent[(index + 1)...].allSatisfy { $0.key.record > event.through })
             if index > 0 { #expect(event.through >= sent[index - 1].through) }
         }
-        #expect(fold.through == fold.last && fold.subjectCount == 0)
+        #expect(fold.through == fold.last)
     }
 }
 

@@ -72,7 +72,8 @@ import Testing
         let line = LineIdentity(record: entry.id.record, reply: reply.id)
         let unwritten = UnwrittenLines.Reply(
             conversation: entry.conversation,
-            end: EventRecord(entry, .accepted(status: 200), isReported: false, at: .now()), line: line)
+            end: JournalBody.reply(
+                entry, .accepted(status: 200), attempts: 1, isReported: false, at: .now()), line: line)
         var number: UInt64?
         if isEndEarlier {
             // The end of the reply is in the journal, and its line is not in the conversation's file.
