@@ -49,8 +49,8 @@ struct ConversationIndex: Sendable {
     ///
     /// A slot may be listed twice, and its entry may have been written since.
     private var unwritten: [UInt32] = []
-    /// The removed conversations whose entries the index's file may still have.
-    private var removed: [ConversationName] = []
+    /// The removed conversations whose entries the index's file may still have, as entries without lines.
+    private var removed: [IndexEntry] = []
 
     /// The number of entries.
     var count: Int { table.count }
@@ -135,11 +135,12 @@ struct ConversationIndex: Sendable {
     /// Removes the entry of a conversation; the next write also removes it from the index's file.
     mutating func remove(_ name: ConversationName) {
         // Record the removal even without an entry: the index's file may have one that has not been read yet.
-        removed.append(name)
-        guard let number = numbers[name.business],
-            let slot = table.slot(of: name.digest, business: number, in: pages)
-        else { return }
-        remove(slot)
+        guard let number = number(of: name.business) else { return }
+        removed.append(
+            IndexEntry(
+                name.digest, business: number, at: 0, lines: 0, kindNumber: 0, isOutbound: false, oldestDay: 0
+            ))
+        if let slot = table.slot(of: name.digest, business: number, in: pages) { remove(slot) }
     }
 
     /// Removes the entry of a conversation, unless a line was recorded after the entry was read from a file.
@@ -154,6 +155,7 @@ struct ConversationIndex: Sendable {
     mutating func removeWritten() {
         var kept = ConversationIndex()
         for business in businesses { _ = kept.number(of: business) }
+        removed = []
         for entry in takeUnwritten(maximum: .max) {
             var entry = entry
             entry.isUnwritten = true
@@ -220,8 +222,11 @@ struct ConversationIndex: Sendable {
 
 extension ConversationIndex {
     /// Returns up to `maximum` entries that the index's file lacks, and marks them as written.
+    ///
+    /// Those of removed conversations, which have no lines, come first: a removed conversation may have new lines.
     mutating func takeUnwritten(maximum: Int) -> [IndexEntry] {
-        var entries: [IndexEntry] = []
+        var entries = Array(removed.prefix(maximum))
+        removed.removeFirst(entries.count)
         while entries.count < maximum, let slot = unwritten.popLast() {
             guard pages[slot].isUnwritten else { continue }
             pages[slot].isUnwritten = false
@@ -229,12 +234,6 @@ extension ConversationIndex {
         }
         if unwritten.isEmpty { unwritten = [] }
         return entries
-    }
-
-    /// Returns the removed conversations whose entries the file may still have, and clears that list.
-    mutating func takeRemoved() -> [ConversationName] {
-        defer { removed = [] }
-        return removed
     }
 
     /// The position of an iteration over all entries, by business and then by time.

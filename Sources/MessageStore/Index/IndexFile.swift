@@ -31,16 +31,12 @@ struct IndexFile: Sendable {
         var sizeBytes = 0
         /// The journal record through which the blocks are complete.
         var through: UInt64 = 0
-        /// The folder of each business; an entry names a business by its index here.
-        var businesses: [String] = []
     }
 
-    let path: String
+    private let path: String
     private let disk: any StoreDisk
     private let file: File
     private(set) var sizeBytes = 0
-    /// The folder of each business; an entry names a business by its index here.
-    private(set) var businesses: [String] = []
 
     /// Opens a file to append blocks after its intact ones; removes what follows these.
     init(continuing content: Content, at path: String, on disk: any StoreDisk) throws(SystemError) {
@@ -48,7 +44,6 @@ struct IndexFile: Sendable {
         self.disk = disk
         file = try disk.open(path)
         sizeBytes = content.sizeBytes
-        businesses = content.businesses
         if try file.sizeBytes() > sizeBytes { try disk.truncate(file, to: sizeBytes) }
     }
 
@@ -60,7 +55,7 @@ struct IndexFile: Sendable {
         // none.
         try? disk.remove(Self.temporary(path))
         file = try disk.create(Self.temporary(path))
-        try append(IndexBlock(.header([identity] + Self.kinds)))
+        try append(IndexBlock(of: Self.beginning(identity)))
     }
 
     /// Appends a block.
@@ -68,29 +63,15 @@ struct IndexFile: Sendable {
         let bytes = block.encoded
         try disk.append(bytes, to: file)
         sizeBytes += bytes.count
-        if case .businesses(let names) = block.content { businesses += names }
     }
 
     /// Appends entries; `folders` has the folder of each business number that they contain.
-    ///
-    /// Folders that the file lacks are appended first.
-    mutating func append(
-        _ entries: [IndexEntry], of folders: [String], areRemoved: Bool = false
-    ) throws(SystemError) {
-        let known = Set(businesses)
-        let missing = folders.filter { !known.contains($0) }
-        for start in stride(from: 0, to: missing.count, by: IndexBlock.maximumElements) {
-            try append(IndexBlock(.businesses(Array(missing[start...].prefix(IndexBlock.maximumElements)))))
-        }
-        let numbers = Dictionary(businesses.enumerated().map { ($1, UInt16(clamping: $0)) }) { first, _ in
-            first
-        }
-        let places = folders.map { numbers[$0] ?? 0 }
-        for start in stride(from: 0, to: entries.count, by: IndexBlock.maximumElements) {
-            let some = entries[start...].prefix(IndexBlock.maximumElements).map {
-                $0.numbered(places[Int($0.business)])
+    mutating func append(_ entries: [IndexEntry], of folders: [String]) throws(SystemError) {
+        for (business, entries) in Dictionary(grouping: entries, by: \.business) {
+            for start in stride(from: 0, to: entries.count, by: IndexBlock.maximumElements) {
+                let some = Array(entries[start...].prefix(IndexBlock.maximumElements))
+                try append(IndexBlock(some, of: folders[Int(business)]))
             }
-            try append(IndexBlock(areRemoved ? .removed(some) : .entries(some)))
         }
     }
 
@@ -106,29 +87,27 @@ struct IndexFile: Sendable {
 
     private static func temporary(_ path: String) -> String { path + ".new" }
 
-    private static var kinds: [String] { IndexEntry.kinds.map(\.rawValue) }
+    /// The text of the first block, which shows whether the file fits the directory and the program.
+    private static func beginning(_ identity: String) -> String {
+        ([identity] + IndexEntry.kinds.map(\.rawValue)).joined(separator: " ")
+    }
 
     /// Reads the blocks of a file in order; stops at its end, at damage, or when `apply` returns false.
     ///
-    /// `apply` receives each block's content, and the total size of this block and all earlier ones in bytes.
-    /// Businesses are numbered from 0, in the order of the file.
+    /// `apply` receives each block after the first one, and the total size of this block and all earlier ones
+    /// in bytes.
     static func read(
-        _ path: String, identity: String, _ apply: (IndexBlock.Content, Int) -> Bool
+        _ path: String, identity: String, _ apply: (IndexBlock, Int) -> Bool
     ) throws(Misfit) -> Content {
         do throws(SystemError) {
             let file = try File(path, for: .reading)
             var content = Content()
             while let (block, size) = try block(of: file, at: content.sizeBytes) {
                 let isFirst = content.sizeBytes == 0
-                if case .header(let texts) = block.content {
-                    guard isFirst, texts == [identity] + kinds else { break }
-                } else if isFirst {
-                    break
-                }
-                if case .businesses(let names) = block.content { content.businesses += names }
+                if isFirst, block.folder != beginning(identity) { break }
                 content.sizeBytes += size
                 content.through = max(content.through, block.through)
-                if !apply(block.content, content.sizeBytes) { return content }
+                if !isFirst, !apply(block, content.sizeBytes) { return content }
             }
             if content.sizeBytes > 0 { return content }
         } catch {

@@ -247,11 +247,10 @@ extension IndexedConversations {
     ) throws(IndexFile.Misfit) {
         // The error is ignored, because the size is needed only to compute the progress.
         let sizeBytes = max(1, (try? File(path, for: .reading).sizeBytes()) ?? 1)
-        var numbers: [UInt16] = []
-        let content = try IndexFile.read(path, identity: identity) { content, readBytes in
+        let content = try IndexFile.read(path, identity: identity) { block, readBytes in
             state.withLock { state in
                 guard state.load == load else { return false }
-                state.apply(content, &numbers)
+                state.apply(block)
                 state.phase = .loading(min(1, Double(readBytes) / Double(sizeBytes)))
                 return true
             }
@@ -407,24 +406,14 @@ extension IndexedConversations {
         // Read the checkpoint before the changes: the index now has all lines through it.
         let checkpoint = state.withLock { $0.checkpoint }
         while true {
-            let (entries, removed, folders) = state.withLock { state in
+            let (entries, folders) = state.withLock { state in
                 let entries = state.index.takeUnwritten(maximum: IndexBlock.maximumElements)
-                return (entries, state.index.takeRemoved(), state.index.businesses)
+                return (entries, state.index.businesses)
             }
-            // Write removals before entries, because a removed conversation may have new lines, and then has
-            // an entry again.
-            let gone = removed.compactMap { name in
-                folders.firstIndex(of: name.business).map {
-                    IndexEntry(
-                        name.digest, business: UInt16(clamping: $0), at: 0, lines: 0, kindNumber: 0,
-                        isOutbound: false, oldestDay: 0)
-                }
-            }
-            try file.append(gone, of: folders, areRemoved: true)
             if entries.isEmpty { break }
             try file.append(entries, of: folders)
         }
-        try file.append(IndexBlock(.nothing, through: checkpoint))
+        try file.append(IndexBlock(through: checkpoint))
     }
 
     /// Writes a new file with every entry, and returns it.
@@ -432,7 +421,6 @@ extension IndexedConversations {
         var file = try IndexFile(replacing: path, identity: identity, on: disk)
         state.withLock { state in
             while !state.index.takeUnwritten(maximum: IndexBlock.maximumElements).isEmpty {}
-            _ = state.index.takeRemoved()
         }
         var cursor = ConversationIndex.Cursor()
         while true {
@@ -456,29 +444,13 @@ extension IndexedConversations {
 }
 
 extension IndexedConversations.State {
-    /// Adds the content of a block; `numbers` maps the file's number of a business to the index's number.
-    fileprivate mutating func apply(_ content: IndexBlock.Content, _ numbers: inout [UInt16]) {
-        switch content {
-        case .header, .nothing: break
-        case .businesses(let names):
-            // A business for which the index has no room gets the number `.max`; its entries are ignored.
-            numbers += names.map { index.number(of: $0) ?? .max }
-        case .entries(let entries):
-            for entry in entries where Int(entry.business) < numbers.count {
-                let number = numbers[Int(entry.business)]
-                if !removed.isEmpty, Int(number) < index.businesses.count,
-                    removed.contains(ConversationName(entry.digest, in: index.businesses[Int(number)]))
-                {
-                    continue
-                }
-                index.restore(entry.numbered(number))
-            }
-        case .removed(let entries):
-            for entry in entries where Int(entry.business) < numbers.count {
-                let number = Int(numbers[Int(entry.business)])
-                guard number < index.businesses.count else { continue }
-                index.removeWritten(ConversationName(entry.digest, in: index.businesses[number]))
-            }
+    /// Adds the entries of a block of the file, unless their conversations were removed during the load.
+    fileprivate mutating func apply(_ block: IndexBlock) {
+        guard !block.entries.isEmpty, let number = index.number(of: block.folder) else { return }
+        for entry in block.entries {
+            let name = ConversationName(entry.digest, in: block.folder)
+            if !removed.isEmpty, removed.contains(name) { continue }
+            if entry.lines == 0 { index.removeWritten(name) } else { index.restore(entry.numbered(number)) }
         }
     }
 }

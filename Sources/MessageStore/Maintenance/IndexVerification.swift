@@ -8,7 +8,6 @@ import BusinessMessages
 struct IndexVerification: Sendable {
     private let path: String
     private var entries: [ConversationName: IndexEntry] = [:]
-    private var businesses: [String] = []
     /// The last record up to which the index's file is complete; nil without a usable file.
     private var through: UInt64?
     private var isForeign = false
@@ -32,21 +31,14 @@ struct IndexVerification: Sendable {
         guard Directory.exists(path) else { return }
         do {
             var entries: [ConversationName: IndexEntry] = [:]
-            var businesses: [String] = []
-            let content = try IndexFile.read(path, identity: data.identityInFile()) { content, _ in
-                switch content {
-                case .header, .nothing: break
-                case .businesses(let names): businesses += names
-                case .entries(let some), .removed(let some):
-                    let areRemoved = if case .removed = content { true } else { false }
-                    for entry in some where Int(entry.business) < businesses.count {
-                        let name = ConversationName(entry.digest, in: businesses[Int(entry.business)])
-                        entries[name] = areRemoved ? nil : entry
-                    }
+            let content = try IndexFile.read(path, identity: data.identityInFile()) { block, _ in
+                for entry in block.entries {
+                    let name = ConversationName(entry.digest, in: block.folder)
+                    entries[name] = entry.lines == 0 ? nil : entry
                 }
                 return true
             }
-            (self.entries, self.businesses, through) = (entries, businesses, content.through)
+            (self.entries, through) = (entries, content.through)
         } catch {
             // If the file no longer exists, a running server removed it after the check above.
             isForeign = Directory.exists(path)
