@@ -163,6 +163,8 @@ enum JournalRecord: Hashable, Sendable {
 
     /// The message that the record stores; nil for any other record.
     var message: Message? { if case .message(let message) = self { message } else { nil } }
+    /// The last record whose lines are on disk, if the record is a checkpoint; nil for any other record.
+    var checkpoint: UInt64? { if case .checkpoint(let through) = self { through } else { nil } }
     /// The end of a delivery that the record stores; nil for any other record.
     var finished: Finished? { if case .finished(let finished) = self { finished } else { nil } }
     /// The assignment that the record stores; nil for any other record.

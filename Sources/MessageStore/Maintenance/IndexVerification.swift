@@ -12,10 +12,8 @@ struct IndexVerification: Sendable {
     private var through: UInt64?
     private var isForeign = false
     private var checkpoint: UInt64 = 0
-    /// The first word of the conversation's digest, for each message by its record.
-    private var messages: [UInt64: UInt64] = [:]
-    /// The messages that had not ended at `through`: the index may lack their later lines.
-    private var open: Set<UInt64> = []
+    /// Whether a record after `through` was applied.
+    private var isPastEnd = false
     /// The conversations with records after `through`, by the first words of their digests.
     private var recent: Set<UInt64> = []
     /// The conversations with a wrong entry.
@@ -45,21 +43,21 @@ struct IndexVerification: Sendable {
         }
     }
 
-    /// Applies a record of the journal; must be called for all records in order.
-    mutating func apply(_ record: JournalRecord, number: UInt64) {
+    /// Applies a record of the journal; must be called for all records in order, before `fold` applies the record.
+    mutating func apply(_ record: JournalRecord, number: UInt64, _ fold: LineFold) {
         guard let through else { return }
-        switch record {
-        case .message(let message):
-            let digest = ConversationDigest(of: message.conversation.customer).first
-            messages[number] = digest
-            if number > through { recent.insert(digest) } else { open.insert(number) }
-            return
-        case .checkpoint(let record): checkpoint = max(checkpoint, record)
-        case .finished(let finished) where number <= through: open.remove(finished.of)
-        case .reply(let reply) where number <= through: open.remove(reply.of)
-        default: break
-        }
-        if number > through, let digest = record.subject.flatMap({ messages[$0] }) { recent.insert(digest) }
+        checkpoint = max(checkpoint, record.checkpoint ?? 0)
+        guard number > through else { return }
+        addUnfinished(fold)
+        let key = record.conversation ?? record.subject.flatMap { fold[$0]?.conversation }
+        if let key { recent.insert(key.digest) }
+    }
+
+    /// Adds the conversations with messages that were unfinished at the end of the index.
+    private mutating func addUnfinished(_ fold: LineFold) {
+        if isPastEnd { return }
+        isPastEnd = true
+        for key in fold.conversations.values { recent.insert(key.digest) }
     }
 
     /// Compares a conversation's file with its entry in the index; `from` is the number of the file's first
@@ -79,9 +77,9 @@ struct IndexVerification: Sendable {
     ///
     /// A running server may have appended records after `lastRecord`, so the journal is read once more for
     /// those.
-    mutating func problems(in data: DataDirectory, after lastRecord: UInt64) throws(StoreError)
-        -> [StoreProblem]
-    {
+    mutating func problems(
+        in data: DataDirectory, after lastRecord: UInt64, _ fold: LineFold
+    ) throws(StoreError) -> [StoreProblem] {
         // A running server removes an unusable file before it builds a new one.
         guard Directory.exists(path) else { return [] }
         if isForeign { return [StoreProblem(.indexUnusable, path)] }
@@ -99,11 +97,13 @@ struct IndexVerification: Sendable {
                 && !Directory.exists(data.damaged + "/" + name.path)
         }
         if wrong.isEmpty, behind.isEmpty { return [] }
-        for message in open { if let digest = messages[message] { recent.insert(digest) } }
+        addUnfinished(fold)
+        var (found, fold) = (self, fold)
         var journal = try JournalReader(data.journal)
-        var found = self
-        try journal.forEachRecord { record, number, _ throws(StoreError) in
-            if number > lastRecord { found.apply(record, number: number) }
+        try journal.forEachRecord { record, number, location throws(StoreError) in
+            guard number > lastRecord else { return }
+            found.apply(record, number: number, fold)
+            _ = fold.apply(record, number: number, at: location)
         }
         let missed = behind.filter { !found.recent.contains($0.digest.first) }
         return (wrong + missed).map(\.path).sorted().map {

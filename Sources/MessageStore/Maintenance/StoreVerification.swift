@@ -27,6 +27,8 @@ package struct StoreVerification: Sendable {
     private let data: DataDirectory
     /// The check of the index; nil when only the conversations are checked.
     private var index: IndexVerification?
+    /// The unfinished messages at the end of the journal.
+    private var fold = LineFold()
     private let report: @Sendable (StoreProblem) -> Void
 
     private init(_ path: String, _ report: @escaping @Sendable (StoreProblem) -> Void) {
@@ -81,7 +83,6 @@ package struct StoreVerification: Sendable {
         }
         let reader = SegmentReader(directory: data.journal)
         var expected = ExpectedLines()
-        var fold = LineFold()
         var last: UInt64 = 0
         var journal = try JournalReader(data.journal)
         var seen: Set<UInt64> = []
@@ -89,8 +90,8 @@ package struct StoreVerification: Sendable {
             records += 1
             seen.insert(location.segment)
             last = max(last, number)
-            if case .checkpoint(let through) = record { expected.recordCheckpoint(through: through) }
-            index?.apply(record, number: number)
+            if let through = record.checkpoint { expected.recordCheckpoint(through: through) }
+            index?.apply(record, number: number, fold)
             if let line = fold.apply(record, number: number, at: location) {
                 for entry in try line.entries(from: reader) {
                     expected.insert(entry, finishedBy: number)
@@ -164,7 +165,7 @@ package struct StoreVerification: Sendable {
     /// Compares the index's file with the conversations.
     private mutating func checkIndex(lastRecord: UInt64) throws(StoreError) {
         if isJournalDamaged { return }
-        for problem in try index?.problems(in: data, after: lastRecord) ?? [] { add(problem) }
+        for problem in try index?.problems(in: data, after: lastRecord, fold) ?? [] { add(problem) }
     }
 
     /// Checks one conversation; returns the last record that it refers to.
