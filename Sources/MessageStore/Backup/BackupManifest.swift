@@ -34,22 +34,24 @@ package struct BackupManifest: Hashable, Sendable {
     /// The SHA-256 of the list.
     let sumsHash: String
 
-    init(
-        id: String, store: String, version: String, record: UInt64, at: Timestamp, program: String,
-        files: Int,
-        bytes: Int, sumsHash: String
-    ) {
-        self.id = id
-        self.store = store
-        self.version = version
-        self.record = record
-        self.at = at
-        self.program = program
-        self.files = files
-        self.bytes = bytes
-        self.sumsHash = sumsHash
+    /// The content of the file.
+    var content: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("format", Self.format)
+            writer.field("id", id)
+            writer.field("store", store)
+            writer.field("version", version)
+            writer.field("record", Int(clamping: record))
+            writer.field("at", at)
+            writer.field("program", program)
+            writer.field("files", files)
+            writer.field("bytes", bytes)
+            writer.field("sha256", sumsHash)
+        } + [UInt8(ascii: "\n")]
     }
+}
 
+extension BackupManifest {
     /// Parses a manifest.
     init(_ content: [UInt8]) throws(BackupError) {
         // Bytes that are not JSON are reported in the same way as JSON without the member `format`.
@@ -66,21 +68,5 @@ package struct BackupManifest: Hashable, Sendable {
         self.init(
             id: id, store: store, version: version, record: record, at: at,
             program: root["program"]?.string ?? "", files: files, bytes: bytes, sumsHash: sumsHash)
-    }
-
-    /// The content of the file.
-    var content: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("format", Self.format)
-            writer.field("id", id)
-            writer.field("store", store)
-            writer.field("version", version)
-            writer.field("record", Int(clamping: record))
-            writer.field("at", at)
-            writer.field("program", program)
-            writer.field("files", files)
-            writer.field("bytes", bytes)
-            writer.field("sha256", sumsHash)
-        } + [UInt8(ascii: "\n")]
     }
 }

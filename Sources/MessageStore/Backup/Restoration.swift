@@ -73,7 +73,8 @@ package struct Restoration {
             throw BackupError.ledgerOlder(path: options.ledgerPath)
         }
         let mark = RestoredMark(
-            backup: manifest, parkedThrough: options.delivers ? 0 : manifest.record, at: .now())
+            backup: manifest.id, store: manifest.store, record: manifest.record,
+            parkedThrough: options.delivers ? 0 : manifest.record, at: .now())
         try changing(path) { () throws(SystemError) in
             try AtomicFile.write(mark.content, to: directory.restored)
             try AtomicFile.write(Array((manifest.version + "\n").utf8), to: directory.versionFile)

@@ -16,14 +16,6 @@ struct RestoredMark: Hashable, Sendable {
     let parkedThrough: UInt64
     let at: Timestamp
 
-    init(backup: BackupManifest, parkedThrough: UInt64, at: Timestamp) {
-        self.backup = backup.id
-        store = backup.store
-        record = backup.record
-        self.parkedThrough = parkedThrough
-        self.at = at
-    }
-
     /// Returns the mark of a directory; nil when the directory was not restored.
     static func read(in directory: DataDirectory) throws(StoreError) -> RestoredMark? {
         guard let bytes = try ErasureFiles().read(directory.restored) else { return nil }
@@ -32,20 +24,6 @@ struct RestoredMark: Hashable, Sendable {
             throw .damaged(file: directory.restored, line: 1)
         }
         return mark
-    }
-
-    private init?(_ root: JSONValue) {
-        guard root["format"]?.int == 1, let backup = root["backup"]?.string,
-            let store = root["store"]?.string,
-            let record = root["record"]?.int.flatMap(UInt64.init(exactly:)),
-            let parkedThrough = root["parkThrough"]?.int.flatMap(UInt64.init(exactly:)),
-            let at = root.timestamp("at")
-        else { return nil }
-        self.backup = backup
-        self.store = store
-        self.record = record
-        self.parkedThrough = parkedThrough
-        self.at = at
     }
 
     /// The content of the file.
@@ -58,5 +36,17 @@ struct RestoredMark: Hashable, Sendable {
             writer.field("parkThrough", Int(clamping: parkedThrough))
             writer.field("at", at)
         } + [UInt8(ascii: "\n")]
+    }
+}
+
+extension RestoredMark {
+    fileprivate init?(_ root: JSONValue) {
+        guard root["format"]?.int == 1, let backup = root["backup"]?.string,
+            let store = root["store"]?.string,
+            let record = root["record"]?.int.flatMap(UInt64.init(exactly:)),
+            let parkedThrough = root["parkThrough"]?.int.flatMap(UInt64.init(exactly:)),
+            let at = root.timestamp("at")
+        else { return nil }
+        self.init(backup: backup, store: store, record: record, parkedThrough: parkedThrough, at: at)
     }
 }

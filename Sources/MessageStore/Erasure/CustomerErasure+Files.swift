@@ -95,8 +95,9 @@ extension CustomerErasure {
         }
     }
 
-    /// Removes the lines of the customers from the records of payments, through this time.
-    func removePayments(_ scope: ErasureScope, through end: Timestamp) throws(StoreError) {
+    /// Removes the lines of the customers from the records of payments, unless they stay.
+    func removePayments(_ scope: ErasureScope) throws(StoreError) {
+        guard let end = scope.paymentsThrough else { return }
         try excluding(settings.excludingPayments) { () throws(StoreError) in
             try removePaymentLines(scope, through: end)
         }

@@ -82,15 +82,16 @@ package struct CustomerErasure: Sendable {
         try forEachKey { key in
             if customers.contains(key.customer) { conversations.insert(ErasedConversation(key)) }
         }
-        if let through { return try collect(conversations, through: through) }
-        return try collect(conversations, through: journal.lastRecord())
+        let last = if let through { through } else { try journal.lastRecord() }
+        return try collect(
+            conversations, through: last, paymentsThrough: settings.keepsPayments ? nil : now)
     }
 
     /// Collects the records and contents that belong to these conversations.
     func collect(
-        _ conversations: Set<ErasedConversation>, through: UInt64
+        _ conversations: Set<ErasedConversation>, through: UInt64, paymentsThrough: Timestamp?
     ) throws(StoreError) -> ErasureScope {
-        var scope = ErasureScope(conversations, through: through)
+        var scope = ErasureScope(conversations, through: through, paymentsThrough: paymentsThrough)
         for conversation in conversations {
             for folder in [directory.conversations, directory.damaged] {
                 for path in try names(of: conversation, in: folder) {
@@ -148,28 +149,22 @@ package struct CustomerErasure: Sendable {
         return try files.names(in: parent).filter { $0.hasPrefix(name) }.map { parent + "/" + $0 }
     }
 
-    /// The job of an erasure of these conversations.
-    func job(_ scope: ErasureScope) -> ErasureJob {
-        ErasureJob(scope, paymentsThrough: settings.keepsPayments ? nil : now)
-    }
-
     /// Erases, after the job and the ledger are on disk.
     func run(_ scope: ErasureScope) throws(StoreError) -> Report {
-        let job = job(scope)
-        try begin(job)
-        var report = try complete(job)
+        try begin(scope)
+        var report = try complete(scope)
         report.ledgerNames = ledgerNames(scope)
         return report
     }
 
-    /// Writes the job, and the ledger's lines.
+    /// Writes the job, which is the scope's file, and the ledger's lines.
     ///
     /// When the ledger cannot be written, nothing else has changed; a job that did not exist before is then removed, so that
     /// the next start does not try it.
-    func begin(_ job: ErasureJob) throws(StoreError) {
+    func begin(_ scope: ErasureScope) throws(StoreError) {
         let isNew = try files.read(directory.erasing) == nil
-        try files.replace(directory.erasing, with: job.bytes)
-        do throws(StoreError) { try record(job) } catch {
+        try files.replace(directory.erasing, with: scope.bytes)
+        do throws(StoreError) { try record(scope) } catch {
             // Ignore an error of the removal, because the first error is the one to report.
             if isNew { try? finish() }
             throw error
@@ -177,19 +172,19 @@ package struct CustomerErasure: Sendable {
     }
 
     /// The erasure that a crash or an error interrupted; nil when there is none.
-    func unfinished() throws(StoreError) -> ErasureJob? {
+    func unfinished() throws(StoreError) -> ErasureScope? {
         // An unfinished job file, whose erasure has not begun.
         try files.remove(in: directory.path) { name in name.hasPrefix("erasing.") }
         guard let bytes = try files.read(directory.erasing) else { return nil }
-        guard let job = ErasureJob(bytes) else { throw .damaged(file: directory.erasing, line: 1) }
-        return job
+        guard let scope = ErasureScope(bytes) else { throw .damaged(file: directory.erasing, line: 1) }
+        return scope
     }
 
-    /// The job with the records and contents that its messages got after its last record, from a handler or a download.
-    func extended(_ job: ErasureJob) throws(StoreError) -> ErasureJob {
-        var scope = job.scope
+    /// The scope with the records and contents that its messages got after its last record, from a handler or a download.
+    func extended(_ scope: ErasureScope) throws(StoreError) -> ErasureScope {
+        var scope = scope
         try journal.forEachLine(from: scope.through) { scope.take($0, number: $1, in: $2) }
-        return job.with(scope)
+        return scope
     }
 
     /// Completes an erasure that a crash interrupted; returns nil when there is none.
@@ -205,18 +200,18 @@ package struct CustomerErasure: Sendable {
             postpone(error)
             return nil
         }
-        let job = try extended(unfinished)
-        try files.replace(directory.erasing, with: job.bytes)
-        return try complete(job)
+        let scope = try extended(unfinished)
+        try files.replace(directory.erasing, with: scope.bytes)
+        return try complete(scope)
     }
 
-    private func record(_ job: ErasureJob) throws(StoreError) {
+    private func record(_ scope: ErasureScope) throws(StoreError) {
         // The ledger may have moved since the job was written; its key tells whether it is the same one.
         let file = ledgerFile
         var ledger = try file.open()
         ledger.add(
-            job.scope, in: directory.identityInFile(), at: job.paymentsThrough ?? now,
-            keepsPayments: job.paymentsThrough == nil, keepingDays: settings.ledgerDays)
+            scope, in: directory.identityInFile(), at: scope.paymentsThrough ?? now,
+            keepsPayments: scope.paymentsThrough == nil, keepingDays: settings.ledgerDays)
         try file.replace(with: ledger)
     }
 
@@ -234,15 +229,14 @@ package struct CustomerErasure: Sendable {
         try files.remove(in: directory.path) { name in prefixes.contains { name.hasPrefix($0) } }
     }
 
-    func complete(_ job: ErasureJob) throws(StoreError) -> Report {
-        let scope = job.scope
+    func complete(_ scope: ErasureScope) throws(StoreError) -> Report {
         var report = Report()
         report.conversations = scope.conversations.count
         try removeCaches()
         try removeStates(scope)
-        let busy = try removeRequests(scope, keepsRecords: job.paymentsThrough == nil)
+        let busy = try removeRequests(scope, keepsRecords: scope.paymentsThrough == nil)
         try removeScratch(scope)
-        if let paymentsThrough = job.paymentsThrough { try removePayments(scope, through: paymentsThrough) }
+        try removePayments(scope)
         let (lines, damaged) = try journal.rewrite(scope)
         report.records = lines
         report.contents = try removeContents(scope)

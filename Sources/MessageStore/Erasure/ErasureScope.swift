@@ -12,17 +12,14 @@ package struct ErasedConversation: Hashable, Sendable {
     /// The customer.
     package let customer: CustomerID
 
-    init(business: String, customer: CustomerID) {
-        self.business = business
-        self.customer = customer
-    }
+    /// The path of the file below the folder of all conversations.
+    var path: String { business + "/" + ConversationPath.file(of: customer) }
+}
 
+extension ErasedConversation {
     init(_ key: ConversationKey) {
         self.init(business: ConversationPath.business(key.business), customer: key.customer)
     }
-
-    /// The path of the file below the folder of all conversations.
-    var path: String { business + "/" + ConversationPath.file(of: customer) }
 }
 
 /// The extent of an erasure: conversations, their records up to a number, and the contents that these name.
@@ -34,6 +31,8 @@ struct ErasureScope: Sendable {
     /// The later records that are about erased ones.
     private(set) var later: Set<UInt64>
     let conversations: Set<ErasedConversation>
+    /// The time up to which the lines of payments are removed; nil when all of them stay.
+    let paymentsThrough: Timestamp?
     private let customers: Set<CustomerID>
     /// The customers' identifiers as bytes, as they are and as a JSON text has them, which are searched for in texts.
     private let needles: [[UInt8]]
@@ -44,13 +43,14 @@ struct ErasureScope: Sendable {
 
     init(
         _ conversations: Set<ErasedConversation>, through: UInt64, later: Set<UInt64> = [],
-        subjects: Set<UInt64> = [], contents: Set<String> = []
+        subjects: Set<UInt64> = [], contents: Set<String> = [], paymentsThrough: Timestamp? = nil
     ) {
         self.conversations = conversations
         self.through = through
         self.later = later
         self.subjects = subjects
         self.contents = contents
+        self.paymentsThrough = paymentsThrough
         customers = Set(conversations.map(\.customer))
         needles = customers.flatMap { customer in
             var writer = JSONWriter(reservingCapacity: 64)
@@ -116,5 +116,54 @@ struct ErasureScope: Sendable {
             subjects.insert(line.record)
             contents.formUnion(ContentReferences.hashes(in: piece))
         }
+    }
+}
+
+/// The file `DATA/erasing`.
+///
+/// The file exists from before the first change until after the last one. After a crash, the next start of
+/// the store therefore completes the erasure.
+///
+/// `{"format":1,"through":57,"paymentsThrough":"…","conversations":[{"business":"…","customer":"…"}],`
+/// `"records":[12],"later":[59],"contents":["…"]}`
+///
+/// A file of an earlier release has no `later`.
+extension ErasureScope {
+    /// Parses a file's content; nil when it is damaged or of another version.
+    init?(_ bytes: [UInt8]) {
+        guard let root = (try? JSONDocument(bytes, limits: .journal))?.root, root["format"]?.int == 1,
+            let through = root["through"]?.int.flatMap(UInt64.init(exactly:)),
+            let conversations = root["conversations"]?.elements, root["records"] != nil,
+            let contents = root["contents"]?.elements
+        else { return nil }
+        let keys = conversations.compactMap { value -> ErasedConversation? in
+            guard let business = value["business"]?.string, let customer = value["customer"]?.string else {
+                return nil
+            }
+            return ErasedConversation(business: business, customer: CustomerID(customer))
+        }
+        guard keys.count == conversations.count else { return nil }
+        func records(_ name: String) -> Set<UInt64> {
+            Set(root[name]?.elements.compactMap { $0.int.flatMap(UInt64.init(exactly:)) } ?? [])
+        }
+        self.init(
+            Set(keys), through: through, later: records("later"), subjects: records("records"),
+            contents: Set(contents.compactMap(\.string)), paymentsThrough: root.timestamp("paymentsThrough"))
+    }
+
+    /// The content of the file.
+    var bytes: [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("format", 1)
+            writer.field("through", Int(clamping: through))
+            if let paymentsThrough { writer.field("paymentsThrough", paymentsThrough) }
+            writer.objects("conversations", conversations) { conversation, writer in
+                writer.field("business", conversation.business)
+                writer.field("customer", conversation.customer.rawValue)
+            }
+            writer.list("records", subjects) { $1.int(Int(clamping: $0)) }
+            writer.list("later", later) { $1.int(Int(clamping: $0)) }
+            writer.list("contents", contents)
+        } + [UInt8(ascii: "\n")]
     }
 }

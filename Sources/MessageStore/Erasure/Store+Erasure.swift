@@ -123,8 +123,7 @@ extension CustomerErasure {
         report.unreached = try quarantinedSegments()
         for (match, conversations) in found.sorted(by: { $0.key.through < $1.key.through }) {
             let part = try complete(
-                ErasureJob(
-                    collect(conversations, through: match.through), paymentsThrough: match.paymentsThrough))
+                collect(conversations, through: match.through, paymentsThrough: match.paymentsThrough))
             report.conversations += part.conversations
             report.records += part.records
             report.contents += part.contents

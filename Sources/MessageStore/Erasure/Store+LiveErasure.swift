@@ -43,7 +43,7 @@ extension Store {
         let work = erasure
         // An erasure that failed before is completed first, because its job would be lost otherwise.
         if let unfinished = try await onErasureQueue({ () throws(StoreError) in try work.unfinished() }) {
-            held.beginErasure(of: Set(unfinished.scope.conversations.map(\.customer)))
+            held.beginErasure(of: Set(unfinished.conversations.map(\.customer)))
             _ = try await run(unfinished, work)
         }
         await journal.flush()
@@ -61,21 +61,23 @@ extension Store {
             report.unreached = try work.quarantinedSegments()
             return report
         }
-        var report = try await run(work.job(found), work)
+        var report = try await run(found, work)
         report.linked = all.subtracting(customers)
         return report
     }
 
-    private func run(_ job: ErasureJob, _ work: CustomerErasure) async throws -> CustomerErasure.Report {
-        try await onErasureQueue { () throws(StoreError) in try work.begin(job) }
-        try await endAll(of: job.scope)
+    private func run(
+        _ scope: ErasureScope, _ work: CustomerErasure
+    ) async throws -> CustomerErasure.Report {
+        try await onErasureQueue { () throws(StoreError) in try work.begin(scope) }
+        try await endAll(of: scope)
         // A handler that was running has decided replies meanwhile.
         let extended = try await onErasureQueue { () throws(StoreError) in
-            let extended = try work.extended(job)
+            let extended = try work.extended(scope)
             try work.begin(extended)
             return extended
         }
-        try await endAll(of: extended.scope)
+        try await endAll(of: extended)
         return try await complete(work, extended)
     }
 
@@ -115,9 +117,8 @@ extension Store {
     }
 
     private func complete(
-        _ work: CustomerErasure, _ job: ErasureJob
+        _ work: CustomerErasure, _ scope: ErasureScope
     ) async throws -> CustomerErasure.Report {
-        let scope = job.scope
         var report = CustomerErasure.Report()
         report.conversations = scope.conversations.count
         // A change that was being written when its entry was removed adds the entry again.
@@ -134,7 +135,7 @@ extension Store {
         try await states.excluding { () throws(StoreError) in
             try work.removeStates(scope)
         }
-        let busy = try await requests.erase(keepsRecords: job.paymentsThrough == nil) { scope.holds($0) }
+        let busy = try await requests.erase(keepsRecords: scope.paymentsThrough == nil) { scope.holds($0) }
         let (lines, damaged) = try await retention.excluding {
             try await self.onErasureQueue { () throws(StoreError) in
                 try work.journal.rewrite(scope, through: last) { self.reader.remove(firstRecord: $0) }
@@ -153,7 +154,7 @@ extension Store {
         await journal.flush()
         report.contents = try await onErasureQueue { () throws(StoreError) in
             try work.removeScratch(scope)
-            if let end = job.paymentsThrough { try work.removePayments(scope, through: end) }
+            try work.removePayments(scope)
             let contents = try work.removeContents(scope, unrecorded: unrecorded, olderThan: began)
             for conversation in scope.conversations { try self.removeLines(of: conversation, scope, work) }
             return contents

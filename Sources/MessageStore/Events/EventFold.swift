@@ -6,13 +6,6 @@ import BusinessMessages
 /// events of a conversation therefore have the order of its file. The place of an event is the last record of
 /// which every event was sent. This type has no side effects.
 struct EventFold {
-    /// An event to be sent now; its line must be looked up if ``StoreEvent/neededLine`` names one.
-    struct Due: Sendable {
-        let event: StoreEvent
-        /// The last record of which, as of all earlier ones, every event is sent once this event is.
-        let through: UInt64
-    }
-
     private var waiting: [LineIdentity: [StoreEvent]] = [:]
     /// The records with events that are not sent; `smallest` finds the smallest of them.
     private(set) var unsent: Set<UInt64> = []
@@ -38,7 +31,9 @@ struct EventFold {
     }
 
     /// Applies a change; returns the events to be sent now.
-    mutating func apply(_ change: DurableChange) -> [Due] {
+    ///
+    /// The line that ``StoreEvent/neededLine`` names must be looked up before.
+    mutating func apply(_ change: DurableChange) -> [PlacedEvent] {
         switch change {
         case .record(let number, let record, let conversation):
             guard number > last else { return [] }
@@ -73,12 +68,12 @@ struct EventFold {
     }
 
     /// Returns the events with their places; a record counts as sent with the last of its consecutive events.
-    private mutating func send(_ events: [StoreEvent]) -> [Due] {
-        var due: [Due] = []
+    private mutating func send(_ events: [StoreEvent]) -> [PlacedEvent] {
+        var due: [PlacedEvent] = []
         for (index, event) in events.enumerated() {
             let record = event.key.record
             if index + 1 == events.count || events[index + 1].key.record != record { unsent.remove(record) }
-            due.append(Due(event: event, through: through))
+            due.append(PlacedEvent(event: event, through: through))
         }
         return due
     }

@@ -1,17 +1,23 @@
-import BalloonPOSIX
+package import BalloonPOSIX
 import BusinessMessages
 
 /// A conversation's entry in the index of conversations, in 56 bytes.
-struct IndexEntry: Hashable, Sendable {
+package struct IndexEntry: Hashable, Sendable {
     /// The place of an entry in the order of an index: by time, then by digest.
-    struct Position: Hashable, Comparable, Sendable {
+    package struct Position: Hashable, Comparable, Sendable {
         let milliseconds: Int64
         let digest: ConversationDigest
 
-        static func < (left: Self, right: Self) -> Bool {
+        package static func < (left: Self, right: Self) -> Bool {
             if left.milliseconds != right.milliseconds { return left.milliseconds < right.milliseconds }
             return left.digest < right.digest
         }
+
+        /// The position as text: the time of the last listed conversation's last line, and its file's name.
+        package var text: String { "\(milliseconds).\(digest.hexadecimal)" }
+
+        /// The time of the last line of the last listed conversation.
+        package var at: Timestamp { Timestamp(milliseconds: milliseconds) }
     }
 
     let digest: ConversationDigest
@@ -77,4 +83,15 @@ struct IndexEntry: Hashable, Sendable {
         uniqueKeysWithValues: kinds.enumerated().map { ($1, UInt8(truncatingIfNeeded: $0)) })
 
     static func number(of kind: Kind) -> UInt8 { kindNumbers[kind] ?? UInt8.max }
+}
+
+extension IndexEntry.Position {
+    /// Parses ``text``; nil when it has another form.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let milliseconds = Int64(parts[0]),
+            let digest = ConversationDigest(String(parts[1]))
+        else { return nil }
+        self.init(milliseconds: milliseconds, digest: digest)
+    }
 }

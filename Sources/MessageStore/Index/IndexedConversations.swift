@@ -11,12 +11,14 @@ import Synchronization
 /// the changed entries are appended to the file. A file that is complete through the journal's last
 /// checkpoint therefore lacks only lines that the start writes again. Any other file is ignored, and the
 /// index is built from the conversations.
-final class IndexedConversations: Sendable {
+package final class IndexedConversations: Sendable {
     /// Whether the index can be read.
-    enum Phase: Hashable, Sendable {
+    package enum Phase: Hashable, Sendable {
+        /// No index is kept.
         case off
         /// The index is being read or built; the value is the finished part, from 0 to 1.
         case loading(Double)
+        /// Lists are available.
         case ready
     }
 

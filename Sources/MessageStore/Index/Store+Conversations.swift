@@ -26,26 +26,7 @@ extension Store {
     }
 
     /// A place in a list of conversations, which stays valid when conversations are added or get lines.
-    package struct ConversationPosition: Hashable, Sendable {
-        let position: IndexEntry.Position
-
-        init(_ position: IndexEntry.Position) { self.position = position }
-
-        /// Parses ``text``; nil when it has another form.
-        package init?(_ text: String) {
-            let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-            guard parts.count == 2, let milliseconds = Int64(parts[0]),
-                let digest = ConversationDigest(String(parts[1]))
-            else { return nil }
-            position = IndexEntry.Position(milliseconds: milliseconds, digest: digest)
-        }
-
-        /// The position as text: the time of the last listed conversation's last line, and its file's name.
-        package var text: String { "\(position.milliseconds).\(position.digest.hexadecimal)" }
-
-        /// The time of the last line of the last listed conversation.
-        package var at: Timestamp { Timestamp(milliseconds: position.milliseconds) }
-    }
+    package typealias ConversationPosition = IndexEntry.Position
 
     /// A conversation of a list, with the facts that the index has.
     package struct ListedConversation: Sendable {
@@ -74,23 +55,10 @@ extension Store {
     }
 
     /// Whether lists of conversations are available.
-    package enum IndexPhase: Hashable, Sendable {
-        /// No index is kept.
-        case off
-        /// The index is being read or built; the value is the finished part, from 0 to 1.
-        case loading(Double)
-        /// Lists are available.
-        case ready
-    }
+    package typealias IndexPhase = IndexedConversations.Phase
 
     /// Whether lists of conversations are available; never waits for the disk.
-    package var indexPhase: IndexPhase {
-        switch index.phase {
-        case .off: .off
-        case .loading(let part): .loading(part)
-        case .ready: .ready
-        }
-    }
+    package var indexPhase: IndexPhase { index.phase }
 
     /// Starts or stops keeping the index of conversations.
     ///
@@ -106,7 +74,7 @@ extension Store {
     /// Returns a page of the conversations of a business, latest first; reads no file.
     ///
     /// A page compares a limited number of entries with the filter. It may therefore have fewer conversations
-    /// than its limit although another page follows. Nil until the index is ``IndexPhase/ready``.
+    /// than its limit although another page follows. Nil until the index is ready.
     package func conversations(_ query: ConversationQuery) -> ConversationPage? {
         guard index.phase == .ready else { return nil }
         let folder = ConversationPath.business(query.business)
@@ -116,18 +84,18 @@ extension Store {
         let page: ConversationIndex.Page
         if let only = query.only {
             page = ConversationIndex.page(
-                of: entries(of: only, in: folder), filter, before: query.position?.position,
+                of: entries(of: only, in: folder), filter, before: query.position,
                 limit: query.limit)
         } else {
             page = index.withIndex {
                 $0.page(
-                    of: folder, filter, before: query.position?.position, limit: query.limit,
+                    of: folder, filter, before: query.position, limit: query.limit,
                     budget: Self.maximumExamined)
             }
         }
         return ConversationPage(
             conversations: page.entries.map(ListedConversation.init),
-            next: page.next.map(ConversationPosition.init), unreadable: index.unreadableCount(of: folder))
+            next: page.next, unreadable: index.unreadableCount(of: folder))
     }
 
     /// Returns the entries of these customers, in steps, because each written line needs the index's lock.
@@ -151,7 +119,7 @@ extension Store {
 extension Store.ListedConversation {
     fileprivate init(_ entry: IndexEntry) {
         digest = entry.digest
-        position = Store.ConversationPosition(entry.position)
+        position = entry.position
         lastAt = Timestamp(milliseconds: entry.milliseconds)
         lines = Int(entry.lines)
         kind = entry.kind

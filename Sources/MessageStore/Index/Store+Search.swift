@@ -25,7 +25,7 @@ extension Store {
     /// Searches the conversations of a list for text, latest first; blocks while it reads.
     ///
     /// Reads for at most 250 ms or 64 MiB, and of each conversation only the last 16 MiB. The first
-    /// conversation alone may take 250 ms more. Nil until the index is ``IndexPhase/ready``. Throws
+    /// conversation alone may take 250 ms more. Nil until the index is ready. Throws
     /// ``StoreError/unavailable(path:_:)`` for an error that does not concern a single file.
     package func search(_ query: ConversationQuery, for text: String) throws(StoreError) -> SearchPage? {
         var query = query

@@ -231,7 +231,7 @@ struct CustomerErasureTests {
         var settings = CustomerErasure.Settings()
         settings.ledger = elsewhere + "/erasures.jsonl"
         let erasure = CustomerErasure(directory, settings)
-        try erasure.begin(erasure.job(erasure.find([Fixture.forgotten])))
+        try erasure.begin(erasure.find([Fixture.forgotten]))
         // The volume of the ledger is not mounted.
         try Directory.rename(elsewhere + "/erasures.jsonl", to: elsewhere + "/aside")
         let store = try fixture.open { $0.erasures = settings }
@@ -256,7 +256,7 @@ struct CustomerErasureTests {
         let fixture = try await Fixture()
         let directory = DataDirectory(path: fixture.directory.path)
         let erasure = CustomerErasure(directory, CustomerErasure.Settings())
-        try erasure.begin(erasure.job(erasure.find([Fixture.forgotten])))
+        try erasure.begin(erasure.find([Fixture.forgotten]))
         var settings = CustomerErasure.Settings()
         settings.ledger = fixture.directory.path + "/moved.jsonl"
         // Nothing has been erased: a restoration would not know.
@@ -313,10 +313,8 @@ struct CustomerErasureTests {
         let early = ErasureScope(
             found.conversations, through: found.through, subjects: found.subjects, contents: [])
         let earlyRecord = try #require(early.subjects.min())
-        let job = ErasureJob(
-            ErasureScope(early.conversations, through: earlyRecord, subjects: [earlyRecord]),
-            paymentsThrough: nil)
-        try erasure.begin(job)
+        try erasure.begin(
+            ErasureScope(early.conversations, through: earlyRecord, subjects: [earlyRecord]))
         try await fixture.open().close()
         #expect(!Directory.exists(fixture.path(ofContent: fixture.ownContent)))
         #expect(Directory.exists(fixture.path(ofContent: fixture.sharedContent)))

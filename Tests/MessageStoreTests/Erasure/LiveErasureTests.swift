@@ -129,7 +129,7 @@ struct LiveErasureTests {
         await store.rest()
         let erasure = CustomerErasure(
             DataDirectory(path: fixture.directory.path), CustomerErasure.Settings())
-        try erasure.begin(erasure.job(erasure.find([Fixture.forgotten])))
+        try erasure.begin(erasure.find([Fixture.forgotten]))
         #expect(try await store.erase([CustomerID("unknown")]) == CustomerErasure.Report())
         #expect(!Directory.exists(fixture.directory.path + "/erasing"))
         #expect(try traces(fixture) == [])
