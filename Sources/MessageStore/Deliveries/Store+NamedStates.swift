@@ -74,7 +74,9 @@ extension Store {
         _ change: @escaping @Sendable ([UInt64]) async throws -> [(UInt64, DeadLetterResult)]
     ) async throws -> [(record: UInt64, result: DeadLetterResult)] {
         try await changes.run {
-            let events = try await self.events(of: Set(records)).filter {
+            let events = try await self.readingIndex { index throws(StoreError) in
+                try index.events(Set(records))
+            }.filter {
                 $0.value.business == business && $0.value.outboundKind == nil
             }
             var results: [UInt64: DeadLetterResult] = [:]
@@ -99,12 +101,7 @@ extension Store {
     /// Returns the messages of these records, in order and without duplicates; throws
     /// ``StoreError/unknownRecord(_:)``.
     func currentEvents(_ records: [UInt64]) async throws -> [JournalEvent] {
-        var wanted = Set(records)
-        let found = try await events(of: wanted)
-        return try records.filter { wanted.remove($0) != nil }.map { record in
-            guard let event = found[record] else { throw StoreError.unknownRecord(record) }
-            return event
-        }
+        try await readingIndex { index throws(StoreError) in try index.events(inOrder: records) }
     }
 }
 

@@ -9,16 +9,10 @@ import Synchronization
 /// only the part that was appended since. The messages of the newest segments are cached. Of every segment
 /// that was read, the records about messages of earlier segments also stay in memory, because they are few.
 final class DeliveryIndex: Sendable {
-    /// The limits of one request; at least one segment is read.
-    struct Budget: Sendable {
-        var bytes = 64 << 20
-        var time = Duration.milliseconds(250)
-    }
-
     /// The segments that were read, by their first records.
     private let segments = Mutex<[UInt64: SegmentEvents]>([:])
     private let directory: String
-    private let reader: SegmentReader
+    let reader: SegmentReader
     private let maximumEvents: Int
     private let queue = DispatchQueue(label: "balloon.deliveries")
 
@@ -34,39 +28,36 @@ final class DeliveryIndex: Sendable {
 
     /// Runs `body` on a dispatch queue, where it may block.
     ///
-    /// Calls of ``walk(of:before:downTo:since:budget:_:)`` block, so they must be made in such a `body`.
-    func onQueue<Result: Sendable>(
-        _ body: @escaping @Sendable () throws(StoreError) -> Result
+    /// All other functions block while they read the journal, so they must be called in such a `body`.
+    func run<Result: Sendable>(
+        _ body: @escaping @Sendable (DeliveryIndex) throws(StoreError) -> Result
     ) async throws -> Result {
-        try await queue.run(body)
+        try await queue.run { () throws(StoreError) in try body(self) }
     }
 
     /// Visits the messages before `record` down to `earliest`, newest first, until `visit` returns false.
     ///
     /// The walk also stops when the budget is used up, and before a segment whose latest message is older
-    /// than `since`. Without a budget it reads as many segments as necessary. `wanted` is sorted; with it,
+    /// than `since`; it reads at least one segment. Without a budget it reads as many segments as necessary. `wanted` is sorted; with it,
     /// only these records are visited, and a segment without them that was read once is not read again.
     /// Returns the record before which a later walk continues; nil at the end.
     func walk(
         of wanted: [UInt64]? = nil, before record: UInt64 = .max, downTo earliest: UInt64 = 0,
         since: Timestamp? = nil,
-        budget: Budget? = nil, _ visit: (JournalState.Message) throws(StoreError) -> Bool
+        budget: ReadBudget? = nil, _ visit: (JournalState.Message) throws(StoreError) -> Bool
     ) throws(StoreError) -> UInt64? {
         let journal = try JournalReader(directory)
         return try segments.withLock { segments throws(StoreError) in
             let kept = Set(journal.segments)
             segments = segments.filter { kept.contains($0.key) }
             defer { Self.dropOldest(&segments, keeping: maximumEvents) }
-            let began = ContinuousClock.now
-            var readBytes = 0
+            var budget = budget
             var later: [UInt64: [JournalMessages.Change]] = [:]
             var position = record
             // The records from this one on are in segments that the loop has visited.
             var end = UInt64.max
             for segment in journal.segments.reversed() {
-                let isOver =
-                    budget.map { readBytes >= $0.bytes || ContinuousClock.now - began >= $0.time } ?? false
-                if isOver, readBytes > 0 { return position }
+                if let budget, budget.readBytes > 0, budget.isOver { return position }
                 let isLast = segment == journal.segments.last
                 var events =
                     segments.removeValue(forKey: segment)
@@ -76,8 +67,9 @@ final class DeliveryIndex: Sendable {
                 end = segment
                 if !events.isComplete || (isWanted && !events.isLoaded) {
                     do throws(SystemError) {
-                        readBytes += try events.read(
+                        let bytes = try events.read(
                             journal.path(segment), abandoned: journal.abandoned, isLast: isLast)
+                        budget?.readBytes += bytes
                     } catch {
                         // A running server has deleted the segment since the journal was listed.
                         if error.isMissing { continue }
@@ -125,48 +117,61 @@ final class DeliveryIndex: Sendable {
     }
 }
 
+/// Messages and replies by their names; blocks like a walk.
 extension DeliveryIndex {
     /// Returns the messages of these records; a record that is not a message is omitted.
-    func events(of records: Set<UInt64>) async throws -> [UInt64: JournalEvent] {
+    func events(_ records: Set<UInt64>) throws(StoreError) -> [UInt64: JournalEvent] {
         guard let earliest = records.min() else { return [:] }
-        return try await onQueue { () throws(StoreError) in
-            var found: [UInt64: JournalEvent] = [:]
-            _ = try self.walk(of: records.sorted(), downTo: earliest) { message throws(StoreError) in
-                if message.state.isOfRepliesOnly { return true }
-                found[message.state.record] = try JournalEvent(message.state, from: self.reader)
-                return found.count < records.count
+        var found: [UInt64: JournalEvent] = [:]
+        _ = try walk(of: records.sorted(), downTo: earliest) { message throws(StoreError) in
+            if message.state.isOfRepliesOnly { return true }
+            found[message.state.record] = try readingKept { () throws(StoreError) in
+                try JournalEvent(message.state, from: reader)
             }
-            return found
+            return found.count < records.count
         }
+        return found
     }
 
-    /// Returns the replies with these identifiers, in this order and without duplicates.
+    /// Returns the messages of these records, in order and without duplicates.
+    ///
+    /// Throws ``StoreError/unknownRecord(_:)`` for a record that is not a message.
+    func events(inOrder records: [UInt64]) throws(StoreError) -> [JournalEvent] {
+        let found = try events(Set(records))
+        return try Self.inOrder(records, found) { .unknownRecord($0) }
+    }
+
+    /// Returns the replies with these identifiers, in order and without duplicates.
     ///
     /// Throws ``StoreError/unknownReply(record:index:)`` for an unknown identifier.
-    func replies(_ names: [ReplyID]) async throws -> [JournalReply] {
+    func replies(_ names: [ReplyID]) throws(StoreError) -> [JournalReply] {
+        let wanted = Set(names)
         let records = Set(names.map(\.record)).sorted()
-        return try await onQueue { () throws(StoreError) in
-            var wanted = Set(names)
-            var found: [ReplyID: JournalReply] = [:]
-            var visited = 0
-            _ = try self.walk(of: records, downTo: records.first ?? .max) { message throws(StoreError) in
-                for place in message.state.replies.indices
-                where wanted.contains(ReplyID(record: message.state.record, index: place)) {
-                    let reply = try JournalReply(message.state, index: place, from: self.reader)
-                    found[reply.id] = reply
+        var found: [ReplyID: JournalReply] = [:]
+        var visited = 0
+        _ = try walk(of: records, downTo: records.first ?? .max) { message throws(StoreError) in
+            for place in message.state.replies.indices {
+                let id = ReplyID(record: message.state.record, index: place)
+                if wanted.contains(id) {
+                    found[id] = try JournalReply(message.state, index: place, from: reader)
                 }
-                visited += 1
-                return visited < records.count
             }
-            var replies: [JournalReply] = []
-            for name in names where wanted.remove(name) != nil {
-                guard let reply = found[name] else {
-                    throw .unknownReply(record: name.record, index: name.index)
-                }
-                replies.append(reply)
-            }
-            return replies
+            visited += 1
+            return visited < records.count
         }
+        return try Self.inOrder(names, found) { .unknownReply(record: $0.record, index: $0.index) }
+    }
+
+    private static func inOrder<Name: Hashable, Value>(
+        _ names: [Name], _ found: [Name: Value], _ unknown: (Name) -> StoreError
+    ) throws(StoreError) -> [Value] {
+        var seen: Set<Name> = []
+        var values: [Value] = []
+        for name in names where seen.insert(name).inserted {
+            guard let value = found[name] else { throw unknown(name) }
+            values.append(value)
+        }
+        return values
     }
 }
 

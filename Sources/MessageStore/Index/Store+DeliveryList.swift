@@ -65,15 +65,12 @@ extension Store {
     /// fewer messages than its limit, or none, although another page follows. Of a segment that was read
     /// before, only the appended part is read.
     package func deliveries(_ query: DeliveryQuery) async throws -> DeliveryPage {
-        // Write waiting entries first, so that the files have all records.
-        await journal.flush()
-        let (index, reader) = (deliveryIndex, reader)
         let wanted = query.statuses.areDead ? deadLetters(of: query.business).filter { $0.reply == nil } : nil
-        return try await index.onQueue { () throws(StoreError) in
+        return try await readingIndex { index throws(StoreError) in
             var states: [MessageState] = []
             let next = try index.walk(
                 of: wanted?.map(\.record).sorted(), before: query.before ?? .max, since: query.since,
-                budget: DeliveryIndex.Budget()
+                budget: ReadBudget()
             ) { event throws(StoreError) in
                 guard query.wants(event) else { return true }
                 states.append(event.state)
@@ -82,7 +79,9 @@ extension Store {
             var events: [JournalEvent] = []
             for state in states {
                 // The result is nil when the segment was deleted after the walk.
-                let event = try readingKept { () throws(StoreError) in try JournalEvent(state, from: reader) }
+                let event = try readingKept { () throws(StoreError) in
+                    try JournalEvent(state, from: index.reader)
+                }
                 if let event, query.wants(event) { events.append(event) }
             }
             return DeliveryPage(events: events, next: next)
@@ -91,8 +90,7 @@ extension Store {
 
     /// Returns the delivery of a business with this record, and its replies; has the same limits as a page.
     package func delivery(_ record: UInt64, of business: BusinessID) async throws -> DeliveryLookup {
-        await journal.flush()
-        let (trace, isUnread) = try await trace(of: record, budget: DeliveryIndex.Budget())
+        let (trace, isUnread) = try await trace(of: record, isBounded: true)
         guard let trace, trace.event.business == business, trace.event.isDelivery else {
             return isUnread ? .unread : .unknown
         }
@@ -105,8 +103,7 @@ extension Store {
     package func reasonOfReply(
         _ id: MessageID, to record: UInt64, of business: BusinessID
     ) async throws -> String? {
-        await journal.flush()
-        let (trace, _) = try await trace(of: record, budget: DeliveryIndex.Budget())
+        let (trace, _) = try await trace(of: record, isBounded: true)
         guard let trace, trace.event.business == business else { return nil }
         return trace.replies.last { $0.messageID == id }?.reason
     }
@@ -115,21 +112,20 @@ extension Store {
     ///
     /// `isUnread` says whether the walk ended because the budget was used up.
     func trace(
-        of record: UInt64, budget: DeliveryIndex.Budget? = nil
+        of record: UInt64, isBounded: Bool = false
     ) async throws -> (trace: Trace?, isUnread: Bool) {
-        let (index, reader) = (deliveryIndex, reader)
-        return try await index.onQueue { () throws(StoreError) in
+        try await readingIndex { index throws(StoreError) in
             var trace: Trace?
-            let next = try index.walk(of: [record], downTo: record, budget: budget) {
+            let next = try index.walk(of: [record], downTo: record, budget: isBounded ? ReadBudget() : nil) {
                 event throws(StoreError) in
                 let state = event.state
                 if state.isOfRepliesOnly { return true }
                 trace = try readingKept { () throws(StoreError) in
                     var replies: [JournalReply] = []
                     for place in state.replies.indices where !state.isPlaceholder(place) {
-                        replies.append(try JournalReply(state, index: place, from: reader))
+                        replies.append(try JournalReply(state, index: place, from: index.reader))
                     }
-                    return Trace(event: try JournalEvent(state, from: reader), replies: replies)
+                    return Trace(event: try JournalEvent(state, from: index.reader), replies: replies)
                 }
                 return false
             }
@@ -137,14 +133,12 @@ extension Store {
         }
     }
 
-    /// Returns the messages of these records; a record that is not a message is omitted.
-    ///
-    /// Reads the journal from its end back to the earliest record. Of a segment that was read before, only
-    /// the appended part is read.
-    func events(of records: Set<UInt64>) async throws -> [UInt64: JournalEvent] {
-        // Write waiting entries first, so that the files have all records.
+    /// Runs `body` with the index on its queue, when all records that were appended before are in the files.
+    func readingIndex<Result: Sendable>(
+        _ body: @escaping @Sendable (DeliveryIndex) throws(StoreError) -> Result
+    ) async throws -> Result {
         await journal.flush()
-        return try await deliveryIndex.events(of: records)
+        return try await deliveryIndex.run(body)
     }
 
     /// Returns the number of a business's deliveries and replies that wait for a decision; reads no file.

@@ -32,24 +32,22 @@ extension Store {
     /// their messages are read, within the limits of a page of deliveries. A page may therefore have fewer
     /// replies than its limit, or none, although another page follows.
     package func replies(_ query: ReplyQuery) async throws -> ReplyPage {
-        await journal.flush()
         let queued = outbox.all.filter { $0.conversation.business == query.business }.map(\.id)
         let dead = deadLetters(of: query.business).compactMap { letter in
             letter.reply.map { ReplyID(record: letter.record, index: $0) }
         }
         let names = Set(queued + dead)
         let records = Set(names.map(\.record)).sorted()
-        let (index, reader) = (deliveryIndex, reader)
-        return try await index.onQueue { () throws(StoreError) in
+        return try await readingIndex { index throws(StoreError) in
             var found: [JournalReply] = []
             let end = query.before.map { $0.record == .max ? .max : $0.record + 1 } ?? .max
-            let next = try index.walk(of: records, before: end, budget: DeliveryIndex.Budget()) {
+            let next = try index.walk(of: records, before: end, budget: ReadBudget()) {
                 event throws(StoreError) in
                 for place in event.state.replies.indices.reversed() {
                     let id = ReplyID(record: event.state.record, index: place)
                     guard names.contains(id), query.before.map({ id < $0 }) ?? true else { continue }
                     let reply = try readingKept { () throws(StoreError) in
-                        try JournalReply(event.state, index: place, from: reader)
+                        try JournalReply(event.state, index: place, from: index.reader)
                     }
                     guard let reply, query.wants(reply) else { continue }
                     found.append(reply)
@@ -63,18 +61,6 @@ extension Store {
             }
             return ReplyPage(replies: found, next: next.map { ReplyID(record: $0, index: 0) })
         }
-    }
-}
-
-extension Store {
-    /// Returns the replies with these identifiers, in this order and without duplicates.
-    ///
-    /// Reads the journal as ``events(of:)`` does. Throws ``StoreError/unknownReply(record:index:)`` for an
-    /// unknown identifier.
-    func replies(named names: [ReplyID]) async throws -> [JournalReply] {
-        // Write waiting entries first, so that the files have the record of a reply that has just ended.
-        await journal.flush()
-        return try await deliveryIndex.replies(names)
     }
 }
 

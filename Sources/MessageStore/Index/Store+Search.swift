@@ -33,7 +33,7 @@ extension Store {
         query.limit = 200
         let search = TextSearch(text)
         let folder = ConversationPath.business(query.business)
-        var budget = SearchBudget()
+        var budget = ReadBudget()
         var (found, searched, unreadable) = ([FoundConversation](), 0, 0)
         while true {
             guard let page = conversations(query) else { return nil }
@@ -44,7 +44,8 @@ extension Store {
                     return SearchPage(
                         found: found, searched: searched, unreadable: unreadable, next: query.position)
                 }
-                if searched == 0 { budget.beginFirst() }
+                // Restart the time for the first conversation, so that each request can search at least one.
+                if searched == 0 { budget.deadline = .now + ReadBudget.time }
                 let name = ConversationName(conversation.digest, in: folder)
                 switch try search.latestMatch(in: name, of: DataDirectory(path: directory), &budget) {
                 case .found(let line):
@@ -73,26 +74,6 @@ extension Store {
     }
 }
 
-/// The limits of one search: bytes and time.
-private struct SearchBudget {
-    private let began = ContinuousClock.now
-    /// The bytes that were read.
-    var readBytes = 0
-    /// The time at which the search of one conversation stops.
-    private var deadline: ContinuousClock.Instant
-    private static let time = Duration.milliseconds(250)
-    private static let maximumBytes = 64 << 20
-
-    init() { deadline = began + Self.time }
-
-    /// Restarts the time for the first conversation, so that each request can search at least one.
-    mutating func beginFirst() { deadline = .now + Self.time }
-
-    var isOver: Bool { readBytes >= Self.maximumBytes || isLate }
-
-    var isLate: Bool { .now >= deadline }
-}
-
 extension TextSearch {
     private static let stepBytes = 1 << 20
     private static let maximumFileBytes = 16 << 20
@@ -110,7 +91,7 @@ extension TextSearch {
 
     /// Searches a conversation for the latest line that contains the text; adds the bytes read to `budget`.
     fileprivate func latestMatch(
-        in name: ConversationName, of data: DataDirectory, _ budget: inout SearchBudget
+        in name: ConversationName, of data: DataDirectory, _ budget: inout ReadBudget
     ) throws(StoreError) -> Search {
         let path = data.conversations + "/" + name.path
         do throws(SystemError) {

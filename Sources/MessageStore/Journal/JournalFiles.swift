@@ -31,7 +31,13 @@ package struct JournalFiles: Sendable {
     package func forEach(
         where wanted: (JournalEvent) -> Bool = { _ in true }, _ body: (JournalEvent) throws -> Void
     ) throws {
-        try forEach(of: nil) { if wanted($0) { try body($0) } }
+        let reader = SegmentReader(directory: directory)
+        try forEachState { state in
+            // If only a reply was copied, the event cannot be read: its segment was deleted.
+            if state.isOfRepliesOnly { return }
+            let event = try readingKept { () throws(StoreError) in try JournalEvent(state, from: reader) }
+            if let event, wanted(event) { try body(event) }
+        }
     }
 
     /// Returns every `wanted` message, in the order of arrival; reads the whole journal.
@@ -45,23 +51,19 @@ package struct JournalFiles: Sendable {
     ///
     /// Throws ``StoreError/unknownRecord(_:)`` for a record that is not a message.
     package func events(_ records: [UInt64]) throws -> [JournalEvent] {
-        var wanted = Set(records)
-        var found: [UInt64: JournalEvent] = [:]
-        try forEach(of: wanted) { found[$0.record] = $0 }
-        return try records.filter { wanted.remove($0) != nil }.map { record in
-            guard let event = found[record] else { throw StoreError.unknownRecord(record) }
-            return event
-        }
+        try index().events(inOrder: records)
     }
 
-    private func forEach(of wanted: Set<UInt64>?, _ body: (JournalEvent) throws -> Void) throws {
-        let reader = SegmentReader(directory: directory)
-        try forEachState(of: wanted) { state in
-            // If only a reply was copied, the event cannot be read: its segment was deleted.
-            if state.isOfRepliesOnly { return }
-            let event = try readingKept { () throws(StoreError) in try JournalEvent(state, from: reader) }
-            if let event { try body(event) }
-        }
+    /// An index of the journal, without its cache; throws ``StoreError/quarantined(file:)``.
+    private func index() throws(StoreError) -> DeliveryIndex {
+        try checkQuarantine(JournalReader(directory))
+        return DeliveryIndex(
+            directory: directory, reader: SegmentReader(directory: directory), maximumEvents: 0)
+    }
+
+    /// The journal lacks the records of a quarantined segment, so reading the other segments must not succeed.
+    private func checkQuarantine(_ reader: JournalReader) throws(StoreError) {
+        if let damaged = reader.quarantined.first { throw .quarantined(file: directory + "/" + damaged) }
     }
 
     /// Returns the conversations that are not simply with their handler, the one with the oldest change first.
@@ -96,9 +98,7 @@ package struct JournalFiles: Sendable {
         _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
     ) throws(StoreError) -> StoreError? {
         var reader = try JournalReader(directory)
-        // The journal lacks the records of a quarantined segment, so reading the other segments must not
-        // succeed.
-        if let damaged = reader.quarantined.first { throw .quarantined(file: directory + "/" + damaged) }
+        try checkQuarantine(reader)
         try reader.forEachRecord(body)
         return reader.damage
     }
@@ -110,7 +110,7 @@ package struct JournalFiles: Sendable {
         where wanted: (JournalReply) -> Bool = { _ in true }, _ body: (JournalReply) throws -> Void
     ) throws {
         let reader = SegmentReader(directory: directory)
-        try forEachState(of: nil) { state in
+        try forEachState { state in
             for index in state.replies.indices where !state.isPlaceholder(index) {
                 let reply = try readingKept { () throws(StoreError) in
                     try JournalReply(state, index: index, from: reader)
@@ -124,31 +124,14 @@ package struct JournalFiles: Sendable {
     ///
     /// Throws ``StoreError/unknownReply(record:index:)`` for an unknown name.
     package func replies(_ names: [ReplyID]) throws -> [JournalReply] {
-        let reader = SegmentReader(directory: directory)
-        var wanted = Set(names)
-        var found: [ReplyID: JournalReply] = [:]
-        try forEachState(of: Set(names.map(\.record))) { state in
-            for index in state.replies.indices
-            where wanted.contains(ReplyID(record: state.record, index: index)) {
-                let reply = try JournalReply(state, index: index, from: reader)
-                found[reply.id] = reply
-            }
-        }
-        return try names.filter { wanted.remove($0) != nil }.map { name in
-            guard let reply = found[name] else {
-                throw StoreError.unknownReply(record: name.record, index: name.index)
-            }
-            return reply
-        }
+        try index().replies(names)
     }
 
-    /// Computes the states of all messages from the whole journal, then calls `body` with each `wanted` state.
-    ///
-    /// The states are in order; all are wanted when `wanted` is nil.
-    private func forEachState(of wanted: Set<UInt64>?, _ body: (MessageState) throws -> Void) throws {
+    /// Computes the states of all messages from the whole journal, then calls `body` with each state in order.
+    private func forEachState(_ body: (MessageState) throws -> Void) throws {
         var messages = JournalMessages()
         let damage = try forEachRecord { record, number, location throws(StoreError) in
-            messages.apply(record, number: number, at: location, to: wanted)
+            messages.apply(record, number: number, at: location)
         }
         var copied = messages.copied[...]
         for message in messages.list {
@@ -159,8 +142,6 @@ package struct JournalFiles: Sendable {
             try body(message.state)
         }
         for copy in copied { try body(copy.state) }
-        // A caller that named records checks that all of them were found, so damage elsewhere is no error for
-        // that caller.
-        if wanted == nil, let damage { throw damage }
+        if let damage { throw damage }
     }
 }

@@ -17,22 +17,20 @@ struct JournalMessages: Sendable {
     private(set) var earlier: [UInt64: [Change]] = [:]
     private var places: [UInt64: Int] = [:]
 
-    /// Applies a record, which may begin a message and change another one; only messages that are `wanted`.
-    mutating func apply(
-        _ record: JournalRecord, number: UInt64, at location: RecordLocation, to wanted: Set<UInt64>? = nil
-    ) {
+    /// Applies a record, which may begin a message and change another one.
+    mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         var isRepeated = false
         if let changed = record.changes {
             if let place = places[changed] {
                 list[place].state.apply(record, number: number, at: location)
                 // A second end of the same reply reports nothing.
                 isRepeated = record.message == nil && list[place].state.lastEnd != number
-            } else if wanted?.contains(changed) ?? true {
+            } else {
                 earlier[changed, default: []].append(
                     Change(record: record, number: number, location: location))
             }
         }
-        guard !isRepeated, wanted?.contains(number) ?? true,
+        guard !isRepeated,
             let begun = JournalState.Message(begunBy: record, number: number, at: location)
         else { return }
         places[number] = list.count

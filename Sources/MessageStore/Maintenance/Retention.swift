@@ -125,18 +125,18 @@ final class Retention: Sendable {
     private func carry(_ letters: [DeadLetter]) async throws {
         if letters.isEmpty { return }
         let records = letters.filter { $0.reply == nil }.map(\.record)
-        let events = try await deliveryIndex.events(of: Set(records))
-        if let missing = records.first(where: { events[$0] == nil }) {
-            throw StoreError.unknownRecord(missing)
+        let events = try await deliveryIndex.run { index throws(StoreError) in
+            try index.events(inOrder: records.sorted())
         }
-        for event in records.sorted().compactMap({ events[$0] }) where event.isDeadLetter {
+        for event in events where event.isDeadLetter {
             try await carry(
                 DeadLetter(event.record, reply: nil), of: event.business, JournalBody.carried(event))
         }
         let replies = letters.compactMap { letter in
             letter.reply.map { ReplyID(record: letter.record, index: $0) }
         }
-        for reply in try await deliveryIndex.replies(replies) where reply.isDeadLetter {
+        let dead = try await deliveryIndex.run { index throws(StoreError) in try index.replies(replies) }
+        for reply in dead where reply.isDeadLetter {
             try await carry(
                 DeadLetter(reply.id.record, reply: reply.id.index), of: reply.business,
                 JournalBody.carried(reply))

@@ -124,7 +124,7 @@ extension Store {
     private func currentReplies(
         _ replies: [ReplyID], of business: BusinessID?
     ) async throws -> [JournalReply] {
-        let found = try await self.replies(named: replies)
+        let found = try await readingIndex { index throws(StoreError) in try index.replies(replies) }
         if let business, let other = found.first(where: { $0.business != business }) {
             throw StoreError.unknownReply(record: other.id.record, index: other.id.index)
         }

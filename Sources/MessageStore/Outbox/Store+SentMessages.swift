@@ -39,23 +39,22 @@ extension Store {
 
     /// Reads the message with this record from the journal; throws ``UnreadJournal`` when the budget ends.
     func journalledMessage(
-        _ record: UInt64, budget: DeliveryIndex.Budget = DeliveryIndex.Budget()
+        _ record: UInt64, maximumBytes: Int = ReadBudget().maximumBytes
     ) async throws -> SentMessage? {
-        // Write waiting entries first, so that the files have all records.
-        await journal.flush()
-        let (index, reader) = (deliveryIndex, reader)
-        return try await index.onQueue { () throws(StoreError) -> Result<SentMessage?, UnreadJournal> in
-            let deadline = ContinuousClock.now + budget.time
+        try await readingIndex { index throws(StoreError) -> Result<SentMessage?, UnreadJournal> in
+            let budget = ReadBudget(maximumBytes: maximumBytes)
             var reply: JournalReply?
             var digest: String?
             var next: UInt64? = record
             // The loop ends, because each retry has a later record.
             while let record = next {
-                switch try index.state(of: record, budget, until: deadline) {
+                switch try index.state(of: record, budget) {
                 case .failure(let unread): return .failure(unread)
                 case .success(let state?) where reply != nil || state.outboundKind != nil:
-                    if reply == nil { digest = try reader.line(at: state.location).root["request"]?.string }
-                    let latest = try JournalReply(state, index: 0, from: reader)
+                    if reply == nil {
+                        digest = try index.reader.line(at: state.location).root["request"]?.string
+                    }
+                    let latest = try JournalReply(state, index: 0, from: index.reader)
                     (reply, next) = (latest, latest.retriedAs)
                 case .success: next = nil
                 }
@@ -99,11 +98,9 @@ extension Store {
 extension DeliveryIndex {
     /// Reads the state of the message with this record; nil when the journal no longer has it.
     fileprivate func state(
-        of record: UInt64, _ budget: Budget, until deadline: ContinuousClock.Instant
+        of record: UInt64, _ budget: ReadBudget
     ) throws(StoreError) -> Result<MessageState?, UnreadJournal> {
         var found: MessageState?
-        var budget = budget
-        budget.time = ContinuousClock.now.duration(to: deadline)
         let next = try walk(of: [record], before: record + 1, downTo: record, budget: budget) {
             event throws(StoreError) in
             if event.state.record == record { found = event.state }

@@ -91,7 +91,8 @@ struct DeliveryIndexTests {
         try await fill(store)
         let all = try JournalFiles(dataDirectory: directory.path).events { _ in true }
         let wanted = [all[30], all[2], all[11]]
-        let found = try await store.events(of: Set(wanted.map(\.record) + [1, 1_000_000]))
+        let records = Set(wanted.map(\.record) + [1, 1_000_000])
+        let found = try await store.readingIndex { index throws(StoreError) in try index.events(records) }
         #expect(found.values.map(describe).sorted() == wanted.map(describe).sorted())
         await store.close()
     }
@@ -142,13 +143,14 @@ struct DeliveryIndexTests {
         let index = DeliveryIndex(directory: directory.journal, reader: store.reader, maximumEvents: 1)
         let last = try #require(
             try JournalFiles(dataDirectory: directory.path).events { _ in true }.last?.record)
-        let rounds = try await index.onQueue { () throws(StoreError) -> [Int] in
+        let rounds = try await index.run { index throws(StoreError) -> [Int] in
             var rounds: [Int] = []
             for _ in 0..<2 {
                 // Each round of this budget reads one segment.
                 var (round, position) = (1, UInt64?.some(0))
                 while position != nil, round < 1000 {
-                    position = try index.walk(of: [last + 1], budget: .init(bytes: 1)) { _ in true }
+                    position = try index.walk(of: [last + 1], budget: ReadBudget(maximumBytes: 1)) { _ in true
+                    }
                     round += 1
                 }
                 rounds.append(round)
@@ -165,11 +167,11 @@ struct DeliveryIndexTests {
         try await fill(store)
         let index = DeliveryIndex(directory: directory.journal, reader: store.reader, maximumEvents: 1)
         let all = try JournalFiles(dataDirectory: directory.path).events { _ in true }.map(\.record)
-        let records = try await index.onQueue { () throws(StoreError) in
+        let records = try await index.run { index throws(StoreError) in
             var (records, position, walks) = ([UInt64](), UInt64.max, 0)
             while walks < 1000 {
                 walks += 1
-                let next = try index.walk(before: position, budget: .init(bytes: 1)) { event in
+                let next = try index.walk(before: position, budget: ReadBudget(maximumBytes: 1)) { event in
                     records.append(event.state.record)
                     return true
                 }

@@ -118,7 +118,7 @@ import Testing
         var found: SentMessage?
         while found == nil, unread < 100 {
             do {
-                found = try await store.journalledMessage(record, budget: .init(bytes: 1))
+                found = try await store.journalledMessage(record, maximumBytes: 1)
             } catch is UnreadJournal {
                 unread += 1
             }
