@@ -56,7 +56,7 @@ package struct Backup {
         let (id, at) = (Hex.encode(Secret.random(byteCount: 16).bytes), Timestamp.now())
         let ledgerFile = LedgerFile(settings.ledger, in: directory)
         // A copy of the ledger from before the line: a ledger that knows the backup is newer than the backup.
-        let ledger = settings.ledger == nil ? try ErasureFiles().read(ledgerFile.path) : nil
+        let ledger = settings.ledger == nil ? try DataFiles().read(ledgerFile.path) : nil
         var newLedger = try ledgerFile.open()
         newLedger.add(backup: id, at: at, keepingDays: settings.ledgerDays)
         try ledgerFile.replace(with: newLedger)
@@ -186,11 +186,7 @@ package struct Backup {
     }
 
     private func names(in path: String) throws -> [String] {
-        let path = directory.path + "/" + path
-        guard Directory.isDirectory(path) else { return [] }
-        do { return try Directory.names(in: path) } catch {
-            throw StoreError.unavailable(path: path, error)
-        }
+        try DataFiles().names(in: directory.path + "/" + path)
     }
 }
 

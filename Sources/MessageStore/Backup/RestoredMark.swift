@@ -18,7 +18,7 @@ struct RestoredMark: Hashable, Sendable {
 
     /// Returns the mark of a directory; nil when the directory was not restored.
     static func read(in directory: DataDirectory) throws(StoreError) -> RestoredMark? {
-        guard let bytes = try ErasureFiles().read(directory.restored) else { return nil }
+        guard let bytes = try DataFiles().read(directory.restored) else { return nil }
         // Bytes that are not JSON are reported as damage, in the same way as JSON without these members.
         guard let mark = (try? JSONDocument(bytes)).flatMap({ RestoredMark($0.root) }) else {
             throw .damaged(file: directory.restored, line: 1)

@@ -54,7 +54,7 @@ package struct CustomerErasure: Sendable {
     }
 
     let directory: DataDirectory
-    var files = ErasureFiles()
+    var files = DataFiles()
     var now = Timestamp.now()
     let settings: Settings
 
@@ -71,13 +71,8 @@ package struct CustomerErasure: Sendable {
         _ customers: Set<CustomerID>, through: UInt64? = nil
     ) throws(StoreError) -> ErasureScope {
         var conversations: Set<ErasedConversation> = []
-        for folder in directory.conversationFolders {
-            for business in try files.folders(in: folder) {
-                for customer in customers {
-                    let found = ErasedConversation(business: business, customer: customer)
-                    if try !names(of: found, in: folder).isEmpty { conversations.insert(found) }
-                }
-            }
+        try forEachFile(of: customers, in: directory.conversationFolders) { conversation, _ in
+            conversations.insert(conversation)
         }
         try forEachKey { key in
             if customers.contains(key.customer) { conversations.insert(ErasedConversation(key)) }
@@ -134,6 +129,21 @@ package struct CustomerErasure: Sendable {
                 for inner in try files.folders(in: folder + "/" + business) {
                     let path = folder + "/" + business + "/" + inner
                     try body(path, business, try files.names(in: path))
+                }
+            }
+        }
+    }
+
+    /// Calls `body` with each file of these customers in folders of conversations, states or assignments.
+    func forEachFile(
+        of customers: Set<CustomerID>, in folders: [String],
+        _ body: (_ conversation: ErasedConversation, _ path: String) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        for folder in folders {
+            for business in try files.folders(in: folder) {
+                for customer in customers {
+                    let conversation = ErasedConversation(business: business, customer: customer)
+                    for path in try names(of: conversation, in: folder) { try body(conversation, path) }
                 }
             }
         }

@@ -23,15 +23,21 @@ extension JournalRecord {
 ///
 /// The new line has the same record number, batch number and length, so every other line keeps its offset.
 enum ErasedLine {
-    /// The members of the new line; when the replaced line is too short for all, the last ones are omitted.
-    private struct Members {
-        var was: String?
-        var of: UInt64?
-        var at: Timestamp?
-        var key: MessageKey?
-
-        /// Returns the body, with `padding` blanks after the last member.
-        func body(padding: Int) -> [UInt8] {
+    /// Returns a line as long as the replaced one, without its line feed; nil when that one is too short.
+    ///
+    /// A replaced line that is too short for all members lacks the less important ones.
+    static func bytes(
+        replacing line: ArraySlice<UInt8>, _ header: JournalLine.Header, _ record: JournalRecord
+    ) -> [UInt8]? {
+        let type = String(decoding: line[header.type], as: UTF8.self)
+        // Keep no key of a replay, because a duplicate is never compared with a replay.
+        let key = record.message.flatMap { $0.replayOf == nil ? $0.key : nil }
+        let at = record.message?.at
+        let choices: [(was: String?, of: UInt64?, at: Timestamp?)] =
+            record.message == nil
+            ? [(type, record.subject, nil), (type, nil, nil), (nil, nil, nil)]
+            : [(type, nil, at), (nil, nil, at), (nil, nil, nil)]
+        for (was, of, at) in choices {
             var body = JSONWriter.object { writer in
                 writer.field("type", "erased")
                 writer.field("was", was)
@@ -39,42 +45,19 @@ enum ErasedLine {
                 if let at { writer.field("at", at) }
                 writer.field("key", key?.hexadecimal)
             }
-            body.insert(contentsOf: repeatElement(UInt8(ascii: " "), count: padding), at: body.count - 1)
-            return body
-        }
-    }
-
-    /// Returns a line as long as the replaced one, without its line feed; nil when that one is too short.
-    static func bytes(
-        replacing line: ArraySlice<UInt8>, _ header: JournalLine.Header, _ record: JournalRecord
-    ) -> [UInt8]? {
-        for members in candidates(String(decoding: line[header.type], as: UTF8.self), record) {
-            let shortest = bytes(members, header, padding: 0)
-            if shortest.count <= line.count {
-                return bytes(members, header, padding: line.count - shortest.count)
-            }
+            let missing = line.count - bytes(body, header).count
+            if missing < 0 { continue }
+            body.insert(contentsOf: repeatElement(UInt8(ascii: " "), count: missing), at: body.count - 1)
+            return bytes(body, header)
         }
         return nil
     }
 
-    private static func bytes(_ members: Members, _ header: JournalLine.Header, padding: Int) -> [UInt8] {
+    private static func bytes(_ body: [UInt8], _ header: JournalLine.Header) -> [UInt8] {
         var bytes: [UInt8] = []
-        JournalLine.write(
-            body: members.body(padding: padding), record: header.record, batch: header.batch, onto: &bytes)
+        JournalLine.write(body: body, record: header.record, batch: header.batch, onto: &bytes)
         bytes.removeLast()
         return bytes
-    }
-
-    private static func candidates(_ type: String, _ record: JournalRecord) -> [Members] {
-        if let message = record.message {
-            // Keep no key of a replay, because a duplicate is never compared with a replay.
-            let key = message.replayOf == nil ? message.key : nil
-            return [
-                Members(was: type, at: message.at, key: key), Members(at: message.at, key: key),
-                Members(key: key),
-            ]
-        }
-        return [Members(was: type, of: record.subject), Members(was: type), Members()]
     }
 }
 

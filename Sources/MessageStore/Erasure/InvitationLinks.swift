@@ -110,15 +110,9 @@ extension CustomerErasure {
         while known != found {
             let new = found.subtracting(known)
             known = found
-            for folder in [directory.conversations, directory.damaged] {
-                for business in try files.folders(in: folder) {
-                    for customer in new {
-                        let conversation = ErasedConversation(business: business, customer: customer)
-                        for path in try names(of: conversation, in: folder) {
-                            try take(path, of: business, into: &links)
-                        }
-                    }
-                }
+            try forEachFile(of: new, in: [directory.conversations, directory.damaged]) {
+                conversation, path throws(StoreError) in
+                try take(path, of: conversation.business, into: &links)
             }
             for business in links.businesses(inviting: known) where read.insert(business).inserted {
                 try takeConversations(of: business, into: &links)

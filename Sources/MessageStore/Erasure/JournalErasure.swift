@@ -3,7 +3,7 @@ import BalloonPOSIX
 /// Erases lines of the journal, segment by segment.
 struct JournalErasure {
     let directory: String
-    let files: ErasureFiles
+    let files: DataFiles
 
     private func path(_ segment: UInt64) -> String {
         directory + "/" + SegmentName.text(firstRecord: segment)

@@ -11,7 +11,7 @@ struct LedgerFile: Sendable {
     /// The path of the ledger.
     let path: String
     private let mark: String
-    private let files: ErasureFiles
+    private let files: DataFiles
 
     /// Held while a ledger is created, so that two callers in this process create one.
     ///
@@ -19,7 +19,7 @@ struct LedgerFile: Sendable {
     private static let creating = Mutex<Void>(())
 
     /// Names the ledger at `path`, or the one in the data directory.
-    init(_ path: String?, in directory: DataDirectory, _ files: ErasureFiles = ErasureFiles()) {
+    init(_ path: String?, in directory: DataDirectory, _ files: DataFiles = DataFiles()) {
         self.path = path ?? directory.erasures
         mark = directory.ledgerMark
         self.files = files

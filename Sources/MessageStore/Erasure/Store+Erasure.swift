@@ -74,36 +74,30 @@ extension Store {
     ///
     /// The first call creates the ledger.
     package func ledgerNames(of customer: CustomerID, _ business: BusinessID) -> [String] {
-        do throws(StoreError) {
-            return try Self.names(of: [(customer, business)], in: directory, erasures)
-        } catch {
+        Self.ledgerNames(of: [(customer, business)], in: directory, erasures) { error in
             logger.warning("the ledger of erasures cannot be used", metadata: ["error": "\(error)"])
-            return []
         }
     }
 
     /// Returns the keyed hashes of conversations in this data directory; empty when the ledger cannot be used.
     ///
-    /// The first call creates the ledger.
+    /// The first call creates the ledger. Without a ledger, the audit log names no conversation.
     package static func ledgerNames(
         of conversations: [(CustomerID, BusinessID)], in directory: String,
-        _ settings: CustomerErasure.Settings
+        _ settings: CustomerErasure.Settings, report: (StoreError) -> Void = { _ in }
     ) -> [String] {
-        // Without a ledger, the audit log names no conversation.
-        (try? names(of: conversations, in: directory, settings)) ?? []
-    }
-
-    private static func names(
-        of conversations: [(CustomerID, BusinessID)], in directory: String,
-        _ settings: CustomerErasure.Settings
-    ) throws(StoreError) -> [String] {
-        let file = LedgerFile(settings.ledger, in: DataDirectory(path: directory))
-        let permit = try FileChangePermit(dataDirectory: directory)
-        defer { withExtendedLifetime(permit) {} }
-        // While a backup runs, only the backup may create the ledger.
-        guard let ledger = permit == nil ? try file.read() : try file.open() else { return [] }
-        return conversations.map { customer, business in
-            ledger.name(of: ErasedConversation(ConversationKey(business: business, customer: customer)))
+        do throws(StoreError) {
+            let file = LedgerFile(settings.ledger, in: DataDirectory(path: directory))
+            let permit = try FileChangePermit(dataDirectory: directory)
+            defer { withExtendedLifetime(permit) {} }
+            // While a backup runs, only the backup may create the ledger.
+            guard let ledger = permit == nil ? try file.read() : try file.open() else { return [] }
+            return conversations.map { customer, business in
+                ledger.name(of: ErasedConversation(ConversationKey(business: business, customer: customer)))
+            }
+        } catch {
+            report(error)
+            return []
         }
     }
 }

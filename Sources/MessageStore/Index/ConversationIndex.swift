@@ -200,20 +200,6 @@ struct ConversationIndex: Sendable {
         return page
     }
 
-    /// Returns a page of those `entries` that meet the filter and come before the position, latest first.
-    static func page(
-        of entries: [IndexEntry], _ filter: Filter, before position: IndexEntry.Position?, limit: Int
-    ) -> Page {
-        let examined = entries.count
-        let entries = entries.filter { entry in
-            filter.wants(entry) && filter.wantsTime(of: entry)
-                && (position.map { entry.position < $0 } ?? true)
-        }.sorted { $0.position > $1.position }
-        let shown = Array(entries.prefix(limit))
-        return Page(
-            entries: shown, next: entries.count > limit ? shown.last?.position : nil, examined: examined)
-    }
-
     private static func position(_ time: Timestamp) -> IndexEntry.Position {
         IndexEntry.Position(
             milliseconds: time.milliseconds, digest: ConversationDigest(0, 0, 0, 0))
@@ -283,13 +269,7 @@ extension IndexEntry {
 
 extension ConversationIndex.Filter {
     /// Returns whether an entry meets the filter, apart from the conditions on its time.
-    fileprivate func wants(_ entry: IndexEntry) -> Bool {
+    func wants(_ entry: IndexEntry) -> Bool {
         (kind == nil || kind == entry.kind) && (excluded.isEmpty || !excluded.contains(entry.digest.first))
-    }
-
-    /// Returns whether the time of an entry's last line meets the filter.
-    fileprivate func wantsTime(of entry: IndexEntry) -> Bool {
-        (since.map { $0.milliseconds <= entry.milliseconds } ?? true)
-            && (until.map { $0.milliseconds > entry.milliseconds } ?? true)
     }
 }

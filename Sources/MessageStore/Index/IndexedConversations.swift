@@ -98,14 +98,11 @@ package final class IndexedConversations: Sendable {
     ///
     /// The file can be used when it fits a journal with this last checkpoint and this last record.
     func begin(checkpoint: UInt64, lastRecord: UInt64) {
-        let load = state.withLock { state -> Int? in
-            guard case .loading = state.phase else { return nil }
+        start { state in
+            guard case .loading = state.phase else { return false }
             state.checkpoint = checkpoint
-            state.load += 1
-            return state.load
-        }
-        guard let load else { return }
-        queue.async {
+            return true
+        } loading: { load in
             do throws(IndexFile.Misfit) {
                 try self.load(load, checkpoint: checkpoint, lastRecord: lastRecord)
             } catch {
@@ -120,20 +117,31 @@ package final class IndexedConversations: Sendable {
         }
     }
 
-    /// Starts to keep the index, and builds it in the background; does nothing when it is kept already.
-    func turnOn(checkpoint: UInt64) {
-        let load = state.withLock { state -> Int? in
-            guard state.phase == .off, !state.isClosed else { return nil }
-            state.phase = .loading(0)
-            state.checkpoint = max(state.checkpoint, checkpoint)
+    /// Starts a new load on the queue if `isWanted` changes the state for it and returns true.
+    private func start(
+        if isWanted: (inout State) -> Bool, loading load: @escaping @Sendable (Int) -> Void
+    ) {
+        let number = state.withLock { state -> Int? in
+            guard !state.isClosed, isWanted(&state) else { return nil }
             state.load += 1
             return state.load
         }
-        guard let load else { return }
-        // Set this before the build reads the first file: each line is then in its file before the read, or
-        // recorded.
-        isOn.store(true, ordering: .sequentiallyConsistent)
-        queue.async { self.build(load) }
+        if let number { queue.async { load(number) } }
+    }
+
+    /// Starts to keep the index, and builds it in the background; does nothing when it is kept already.
+    func turnOn(checkpoint: UInt64) {
+        start { state in
+            guard state.phase == .off else { return false }
+            state.phase = .loading(0)
+            state.checkpoint = max(state.checkpoint, checkpoint)
+            // Set this before the build reads the first file: each line is then in its file before the read, or
+            // recorded.
+            isOn.store(true, ordering: .sequentiallyConsistent)
+            return true
+        } loading: { load in
+            self.build(load)
+        }
     }
 
     /// Stops keeping the index, and drops it and its file.
@@ -155,14 +163,14 @@ package final class IndexedConversations: Sendable {
 
     /// Builds the index anew from the conversations; lists are unavailable until the build is complete.
     func rebuild() {
-        let load = state.withLock { state -> Int? in
-            guard state.phase != .off, !state.isClosed else { return nil }
+        start { state in
+            guard state.phase != .off else { return false }
             state.index = ConversationIndex()
             state.phase = .loading(0)
-            state.load += 1
-            return state.load
+            return true
+        } loading: { load in
+            self.build(load)
         }
-        if let load { queue.async { self.build(load) } }
     }
 
     /// Records the last line of a conversation; called when the line is in the conversation's file.
@@ -307,14 +315,18 @@ extension IndexedConversations {
     /// Adds the last line of each file, and returns the number of files; nil when a newer load has started.
     private func read(_ load: Int) throws(StoreError) -> Int? {
         state.withLock { state in if state.load == load { state.unreadable = [] } }
+        // Other programs may have put files between the folders.
+        let files = DataFiles()
         var folders: [String] = []
-        for business in try names("") {
-            for folder in try names(business) { folders.append(business + "/" + folder) }
+        for business in try files.names(in: directory) {
+            for folder in try files.names(in: directory + "/" + business) {
+                folders.append(business + "/" + folder)
+            }
         }
         let began = ContinuousClock.now
         var count = 0
         for (done, folder) in folders.enumerated() {
-            for file in try names(folder) {
+            for file in try files.names(in: directory + "/" + folder) {
                 guard let name = ConversationName(path: folder + "/" + file) else { continue }
                 count += 1
                 if count % Self.filesBetweenPauses == 0, !pause(behind: count, since: began, of: load) {
@@ -352,19 +364,6 @@ extension IndexedConversations {
             logger.warning(
                 "a conversation is missing from lists, because the last line of its file is unreadable; run balloon conversations verify",
                 metadata: ["file": "\(name.path)", "error": "\(error)"])
-        }
-    }
-
-    /// Returns the names in a folder; empty when the path does not exist or is that of a file.
-    private func names(_ folder: String) throws(StoreError) -> [String] {
-        let path = directory + "/" + folder
-        do throws(SystemError) {
-            // Other programs may have put files between the folders.
-            guard try Directory.holds(path), Directory.isDirectory(path) else { return [] }
-            return try Directory.names(in: path)
-        } catch {
-            if error.isMissing { return [] }
-            throw .unavailable(path: path, error)
         }
     }
 

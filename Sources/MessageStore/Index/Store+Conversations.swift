@@ -81,33 +81,38 @@ extension Store {
         let filter = ConversationIndex.Filter(
             excluded: Set(query.excluding.map { ConversationDigest(of: $0).first }), kind: query.kind,
             since: query.since, until: query.until)
-        let page: ConversationIndex.Page
-        if let only = query.only {
-            page = ConversationIndex.page(
-                of: entries(of: only, in: folder), filter, before: query.position,
-                limit: query.limit)
-        } else {
-            page = index.withIndex {
-                $0.page(
-                    of: folder, filter, before: query.position, limit: query.limit,
-                    budget: Self.maximumExamined)
-            }
+        func page(of index: ConversationIndex, budget: Int) -> ConversationIndex.Page {
+            index.page(of: folder, filter, before: query.position, limit: query.limit, budget: budget)
         }
+        let page =
+            if let only = query.only {
+                page(of: index(of: only, in: folder, filter), budget: .max)
+            } else {
+                index.withIndex { page(of: $0, budget: Self.maximumExamined) }
+            }
         return ConversationPage(
             conversations: page.entries.map(ListedConversation.init),
             next: page.next, unreadable: index.unreadableCount(of: folder))
     }
 
-    /// Returns the entries of these customers, in steps, because each written line needs the index's lock.
-    private func entries(of customers: [CustomerID], in folder: String) -> [IndexEntry] {
-        var entries: [IndexEntry] = []
+    /// Returns an index of those of these customers that meet the filter.
+    ///
+    /// It is copied in steps, because each written line needs the lock of the store's index.
+    private func index(
+        of customers: [CustomerID], in folder: String, _ filter: ConversationIndex.Filter
+    ) -> ConversationIndex {
+        var copy = ConversationIndex()
+        guard let number = copy.number(of: folder) else { return copy }
         for start in stride(from: 0, to: customers.count, by: Self.customersOfStep) {
             let names = customers[start..<min(start + Self.customersOfStep, customers.count)].map {
                 ConversationName(ConversationDigest(of: $0), in: folder)
             }
-            entries += index.withIndex { index in names.compactMap(index.entry) }
+            for entry in index.withIndex({ index in names.compactMap(index.entry) }) where filter.wants(entry)
+            {
+                copy.restore(entry.numbered(number))
+            }
         }
-        return entries
+        return copy
     }
 
     private static let customersOfStep = 1024

@@ -130,9 +130,9 @@ struct CustomerErasureTests {
     }
 
     /// Files whose changes fail after this many.
-    private func stopping(after maximum: Int) -> ErasureFiles {
+    private func stopping(after maximum: Int) -> DataFiles {
         let changes = ChangeCount()
-        var files = ErasureFiles()
+        var files = DataFiles()
         files.willChange = { _ throws(SystemError) in
             if changes.next() > maximum { throw SystemError("killed", code: 5) }
         }

@@ -22,7 +22,7 @@ struct LiveErasureTests {
     /// The types of the journal's records with the result `erased`.
     private func typesOfErasedEnds(in fixture: Fixture) throws -> [String] {
         var types: [String] = []
-        let journal = JournalErasure(directory: fixture.directory.path + "/journal", files: ErasureFiles())
+        let journal = JournalErasure(directory: fixture.directory.path + "/journal", files: DataFiles())
         try journal.forEachLine { _, _, line in
             guard let root = (try? JSONDocument(Array(line)))?.root, root["result"]?.string == "erased" else {
                 return

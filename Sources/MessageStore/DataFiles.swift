@@ -1,8 +1,8 @@
 import BalloonPOSIX
 
-/// Changes files for an erasure; each change is durable when its function returns.
-struct ErasureFiles: Sendable {
-    /// Called with the path before each change; an error that it throws stops the erasure.
+/// Reads and changes files of a data directory; each change is durable when its function returns.
+struct DataFiles: Sendable {
+    /// Called with the path before each change; an error that it throws stops the change.
     var willChange: @Sendable (String) throws(SystemError) -> Void = { _ in }
 
     /// Called with the duration of each part of the work; in a running server, it then waits as long again.
@@ -26,10 +26,10 @@ struct ErasureFiles: Sendable {
         }
     }
 
-    /// The names in a folder; empty when it does not exist.
+    /// The names in a folder; empty when it does not exist or is a file.
     func names(in path: String) throws(StoreError) -> [String] {
         try StoreError.naming(path) { () throws(SystemError) in
-            try Directory.holds(path) ? Directory.names(in: path) : []
+            try Directory.holds(path) && Directory.isDirectory(path) ? Directory.names(in: path) : []
         }
     }
 
