@@ -15,11 +15,8 @@ struct LineFold {
         open.values[index].state.apply(record, number: number, at: location)
         let message = open.values[index]
         if message.state.isDelivered, !message.state.hasQueuedReply { open.remove(at: index) }
-        switch record {
-        case .finished: return message.inboundLine
-        case .reply(let reply): return message.line(ofReply: reply.index)
-        default: return nil
-        }
+        if message.state.end == number { return message.inboundLine }
+        return message.state.replies.firstIndex { $0.end?.record == number }.flatMap(message.line)
     }
 
     /// The unfinished message with this record; nil for any other message.

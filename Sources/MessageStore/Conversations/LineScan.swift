@@ -36,11 +36,16 @@ enum LineScan {
         return line.identity
     }
 
-    /// Returns the identity of a line whose members are in the order that the store writes; nil for others.
     private static func identity(of line: ArraySlice<UInt8>, _ sequence: Int) -> LineIdentity? {
-        let start = Array("{\"seq\":\(sequence)".utf8)
-        guard line.starts(with: start), line.last == UInt8(ascii: "}") else { return nil }
-        var scanner = RecordScanner(line, from: line.startIndex + start.count)
+        line.starts(with: "{\"seq\":\(sequence),".utf8) ? identity(of: line) : nil
+    }
+
+    /// Returns the identity of a line whose members are in the order that the store writes; nil for others.
+    static func identity(of line: ArraySlice<UInt8>) -> LineIdentity? {
+        guard line.starts(with: Name.start), line.last == UInt8(ascii: "}"),
+            let comma = line.firstIndex(of: UInt8(ascii: ","))
+        else { return nil }
+        var scanner = RecordScanner(line, from: comma)
         guard scanner.string(named: Name.at) != nil, let direction = scanner.string(named: Name.direction),
             let id = scanner.string(named: Name.id), scanner.string(named: Name.kind) != nil,
             scanner.string(named: Name.customer) != nil, let name = scanner.nextName(),
@@ -59,6 +64,7 @@ enum LineScan {
     }
 
     private enum Name {
+        static let start = Array("{\"seq\":".utf8)
         static let at = Array("at".utf8)
         static let direction = Array("direction".utf8)
         static let inbound = Array("inbound".utf8)

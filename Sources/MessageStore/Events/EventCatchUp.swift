@@ -42,8 +42,7 @@ package struct EventCatchUp: Sendable {
     private let last: UInt64
     private let exclusion: EventExclusion
     private let isWanted: @Sendable (StoreEvent) -> Bool
-    private let lines: EventLines
-    private let directory: String
+    private let directory: DataDirectory
     private let abandoned: AbandonedRecords
     private var segments: ArraySlice<UInt64>
     /// The segments before the first one that is read; records that are read may refer to messages in them.
@@ -63,7 +62,6 @@ package struct EventCatchUp: Sendable {
     private var earlierConversations: [UInt64: ConversationKey] = [:]
     /// The events that are read and not sent yet, in the order of their records.
     private var window: [StoreEvent] = []
-    private var windowBytes = 0
     /// The sorted events of the next parts, with their places; `through` is the place after them.
     private var ready: ArraySlice<PlacedEvent> = []
     private var through: UInt64
@@ -94,8 +92,7 @@ package struct EventCatchUp: Sendable {
         self.through = through
         self.isWanted = isWanted
         exclusion = excluding
-        lines = EventLines(directory: directory.conversations)
-        self.directory = directory.journal
+        self.directory = directory
         abandoned = journal.abandoned
         segments = journal.segments[start...]
         earlier = journal.segments[..<start]
@@ -146,11 +143,11 @@ package struct EventCatchUp: Sendable {
         ready = placed.reversed()[...]
         let sent = Set(sorted[..<count].map(\.key))
         window.removeAll { sent.contains($0.key) }
-        windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
     }
 
     private var isWindowFull: Bool {
-        window.count >= Self.maximumWindow || windowBytes >= Self.maximumWindowBytes
+        window.count >= Self.maximumWindow
+            || window.reduce(0) { $0 + ($1.line?.count ?? 0) } >= Self.maximumWindowBytes
     }
 
     /// Returns the number of sorted events that are due.
@@ -182,7 +179,8 @@ package struct EventCatchUp: Sendable {
             if next.current == nil, let (conversation, identities) = next.wanted.popLast() {
                 let place = places[conversation]
                 next.current = (
-                    conversation, try lines.search(for: identities, in: conversation, from: place)
+                    conversation,
+                    try LineSearch(for: identities, in: conversation, of: directory, from: place)
                 )
             }
             try Task.checkCancellation()
@@ -198,7 +196,6 @@ package struct EventCatchUp: Sendable {
             next.current = nil
         }
         window += next.events.map { $0.completed(in: next.found[$0.conversationKey]) }
-        windowBytes = window.reduce(0) { $0 + ($1.line?.count ?? 0) }
         read = max(read, next.through)
     }
 
@@ -263,7 +260,7 @@ package struct EventCatchUp: Sendable {
     }
 
     private func open(_ segment: UInt64) throws -> SegmentLines {
-        let path = directory + "/" + SegmentName.text(firstRecord: segment)
+        let path = directory.journal + "/" + SegmentName.text(firstRecord: segment)
         do throws(SystemError) {
             return SegmentLines(try File(path, for: .reading), firstRecord: segment, abandoned: abandoned)
         } catch {

@@ -12,7 +12,6 @@ import Synchronization
 package struct EventSource: ~Copyable {
     private let store: Store
     private var fold: EventFold
-    private let lines: EventLines
 
     /// The last record before those that the feed has; see ``EventRing``.
     package let begin: UInt64
@@ -24,9 +23,8 @@ package struct EventSource: ~Copyable {
     /// the feed, even when its record is earlier.
     fileprivate init(_ store: Store, _ beginning: Store.EventBeginning) {
         self.store = store
-        lines = EventLines(directory: DataDirectory(path: store.directory).conversations)
         begin = beginning.record
-        fold = store.makeFold(beginning, lines)
+        fold = store.makeFold(beginning)
     }
 
     /// The last record that was read.
@@ -53,7 +51,7 @@ package struct EventSource: ~Copyable {
     private func lookedUp(_ event: StoreEvent) -> StoreEvent {
         guard let line = event.neededLine else { return event }
         do {
-            return event.completed(in: try lines.find([line], in: event.conversationKey))
+            return event.completed(in: try store.find([line], in: event.conversationKey))
         } catch {
             // The file cannot be read, so the event is sent without the line and marked as truncated.
             return event.completed(with: nil, isSearchComplete: false)
@@ -117,7 +115,15 @@ extension Store {
             wanting: isWanted)
     }
 
-    fileprivate func makeFold(_ beginning: EventBeginning, _ lines: EventLines) -> EventFold {
+    /// Searches a conversation's file for lines.
+    fileprivate func find(
+        _ lines: Set<LineIdentity>, in conversation: ConversationKey
+    ) throws(StoreError) -> FoundLines {
+        var search = try LineSearch(for: lines, in: conversation, of: DataDirectory(path: directory))
+        return try search.finish()
+    }
+
+    fileprivate func makeFold(_ beginning: EventBeginning) -> EventFold {
         var unwritten: [ConversationKey: [LineIdentity: [StoreEvent]]] = [:]
         func addMessage(_ record: UInt64, in key: ConversationKey) {
             // The line has the id and the time of the event.
@@ -138,7 +144,7 @@ extension Store {
         // from the journal. If the file cannot be read, the event waits until the line is written or fails to
         // be.
         let found = unwritten.map { key, wanted in
-            (key, (try? lines.find(Set(wanted.keys), in: key))?.lines ?? [:])
+            (key, (try? find(Set(wanted.keys), in: key))?.lines ?? [:])
         }
         let written = feed.writtenLines
         for (key, found) in found {

@@ -73,15 +73,21 @@ import Testing
         for id in ids { #expect(await store.append(message(id, text: text)) == .stored) }
         await store.rest()
         let key = ConversationKey(business: business, customer: customer)
-        var lines = EventLines(directory: DataDirectory(path: directory.path).conversations)
+        func find(_ line: LineIdentity, from place: Int? = nil, maximumBytes: Int = 1 << 20) throws
+            -> FoundLines
+        {
+            var search = try LineSearch(
+                for: [line], in: key, of: DataDirectory(path: directory.path), from: place,
+                maximumBytes: maximumBytes)
+            return try search.finish()
+        }
         let records = try directory.records("message").compactMap { $0["record"]?.int.map(UInt64.init) }
         let wanted = try #require(records.dropFirst().first.map { LineIdentity(record: $0, reply: nil) })
         let first = try #require(records.first.map { LineIdentity(record: $0, reply: nil) })
-        let place = try #require(try lines.find([first], in: key).place)
-        lines.maximumBytes = 3000
-        let far = try lines.find([wanted], in: key)
+        let place = try #require(try find(first).place)
+        let far = try find(wanted, maximumBytes: 3000)
         #expect(far.lines.isEmpty && !far.isComplete)
-        let near = try lines.find([wanted], in: key, from: place)
+        let near = try find(wanted, from: place, maximumBytes: 3000)
         #expect(near.lines[wanted]?.sequence == 2)
         let event = StoreEvent.received(wanted.record, in: key)
         #expect(event.completed(in: far).isTruncated)
@@ -171,12 +177,12 @@ import Testing
         for number in 1...60 { #expect(await store.append(message("m\(number)", text: text)) == .stored) }
         await store.rest()
         let key = ConversationKey(business: business, customer: customer)
-        let lines = EventLines(directory: DataDirectory(path: directory.path).conversations)
         let records = try directory.records("message").compactMap { $0["record"]?.int.map(UInt64.init) }
         let first = LineIdentity(record: try #require(records.first), reply: nil)
         let last = LineIdentity(record: try #require(records.last), reply: nil)
         for (wanted, place, sequence) in [(first, nil, 1), (last, 0, 60), (first, 1_500_000, 1)] {
-            var search = try lines.search(for: [wanted], in: key, from: place)
+            var search = try LineSearch(
+                for: [wanted], in: key, of: DataDirectory(path: directory.path), from: place)
             var calls = 0
             repeat {
                 calls += 1

@@ -148,7 +148,7 @@ import Testing
         #expect(test.steps.flatMap { fold.apply($0.change) }.map(text) == test.events)
     }
 
-    private func text(_ due: EventFold.Due) -> String {
+    private func text(_ due: PlacedEvent) -> String {
         let event = due.event
         let sequence = event.sequence.map { "\($0)" } ?? (event.missingLine == nil ? "-" : "?")
         return "\(event.key) \(event.name.rawValue) \(sequence) @\(due.through)"

@@ -31,44 +31,14 @@ struct FoundLines: Sendable {
     fileprivate(set) var readBytes = 0
 }
 
-/// Finds lines in the files of conversations, without a lock and while the server writes them.
-struct EventLines: Sendable {
-    /// The folder of all conversations.
-    let directory: String
-    /// The maximum bytes of one file that are read before the search's first offset, and also after it.
-    var maximumBytes = 64 << 20
-
-    /// Searches one conversation's file without an interruption; see ``search(for:in:from:)``.
-    func find(
-        _ wanted: Set<LineIdentity>, in conversation: ConversationKey, from place: Int? = nil
-    ) throws(StoreError) -> FoundLines {
-        var search = try search(for: wanted, in: conversation, from: place)
-        var budget = Int.max
-        while try !search.advance(&budget) {}
-        return search.result
-    }
-
-    /// Begins a search of one conversation's file, in parts of about 1 MiB.
-    ///
-    /// The search reads forward from `place`, and then backward from `place`; without a place, backward from
-    /// the file's end. A missing or quarantined file has no lines. The search of a file that cannot be read
-    /// is incomplete. Throws errors that may be temporary, such as too many open files.
-    func search(
-        for wanted: Set<LineIdentity>, in conversation: ConversationKey, from place: Int? = nil
-    ) throws(StoreError) -> LineSearch {
-        try LineSearch(
-            directory + "/" + ConversationPath.file(conversation), for: wanted, place: place,
-            maximumBytes: maximumBytes)
-    }
-}
-
 /// A search for lines of one conversation's file, which can be interrupted and continued.
+///
+/// It needs no lock, and works while the server writes the file.
 struct LineSearch: Sendable {
     private let path: String
     /// The file; nil when the search has ended.
     private var file: File?
     private var missing: Set<LineIdentity>
-    private let records: Set<UInt64>
     /// The range of offsets that is still to be read forward; `backward` is the other direction.
     private var forward = 0..<0
     private var backward = 0..<0
@@ -80,12 +50,18 @@ struct LineSearch: Sendable {
 
     private static let stepBytes = 1 << 20
 
-    fileprivate init(
-        _ path: String, for wanted: Set<LineIdentity>, place: Int?, maximumBytes: Int
+    /// Begins a search in parts of about 1 MiB.
+    ///
+    /// The search reads forward from `place`, and then backward from `place`, in each direction at most
+    /// `maximumBytes`; without a place, backward from the file's end. A missing or quarantined file has no
+    /// lines. The search of a file that cannot be read is incomplete. Throws errors that may be temporary,
+    /// such as too many open files.
+    init(
+        for wanted: Set<LineIdentity>, in conversation: ConversationKey, of directory: DataDirectory,
+        from place: Int? = nil, maximumBytes: Int = 64 << 20
     ) throws(StoreError) {
-        self.path = path
+        path = directory.conversations + "/" + ConversationPath.file(conversation)
         missing = wanted
-        records = Set(wanted.map(\.record))
         result.place = place
         do throws(SystemError) {
             let file = try File(path, for: .reading)
@@ -98,6 +74,13 @@ struct LineSearch: Sendable {
         } catch {
             try end(with: error)
         }
+    }
+
+    /// Searches without an interruption.
+    mutating func finish() throws(StoreError) -> FoundLines {
+        var budget = Int.max
+        while try !advance(&budget) {}
+        return result
     }
 
     /// Continues the search until the budget of bytes is used up; returns whether the search has ended.
@@ -157,26 +140,12 @@ struct LineSearch: Sendable {
     }
 
     private mutating func check(_ text: [UInt8], endingAt end: Int) {
-        guard let record = Self.record(of: text), records.contains(record), let line = ConversationLine(text),
-            missing.remove(line.identity) != nil
+        guard let identity = LineScan.identity(of: text[...]) ?? ConversationLine(text)?.identity,
+            missing.contains(identity), let line = ConversationLine(text)
         else { return }
-        result.lines[line.identity] = FoundLine(
+        missing.remove(identity)
+        result.lines[identity] = FoundLine(
             sequence: line.sequence, at: line.at, id: line.id, kind: line.kind, text: text[...])
         result.place = max(result.place ?? 0, end)
     }
-
-    /// Returns the record number in a line; parses the line as JSON only if its form is unusual.
-    private static func record(of text: [UInt8]) -> UInt64? {
-        var scanner = RecordScanner(text[...], from: 0)
-        if text.starts(with: lineStart), let comma = text.firstIndex(of: UInt8(ascii: ",")) {
-            scanner = RecordScanner(text[...], from: comma)
-            while let name = scanner.nextName(), let value = scanner.value() {
-                if case .number(let record) = value, scanner.name(name, is: recordName) { return record }
-            }
-        }
-        return ConversationLine(text)?.record
-    }
-
-    private static let lineStart = Array("{\"seq\":".utf8)
-    private static let recordName = Array("record".utf8)
 }
