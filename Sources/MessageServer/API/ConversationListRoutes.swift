@@ -51,15 +51,12 @@ struct ConversationListRoutes: Sendable {
 
     private func list(_ request: APIRequest) async throws -> APIAnswer {
         let query = try query(request)
-        if let text = request["q"] {
-            guard let page = try store.search(query, for: text) else { throw unavailable }
-            return try answer(
-                request, page.found.map(\.conversation), next: page.next, searched: page.searched,
-                unreadable: page.unreadable)
-        }
-        guard let page = store.conversations(query) else { throw unavailable }
-        return try answer(
-            request, page.conversations, next: page.next, searched: nil, unreadable: page.unreadable)
+        let page =
+            if let text = request["q"] { try store.search(query, for: text) } else {
+                store.conversations(query)
+            }
+        guard let page else { throw unavailable }
+        return try answer(request, page)
     }
 
     private var unavailable: APIProblem {
@@ -97,13 +94,10 @@ struct ConversationListRoutes: Sendable {
         return query
     }
 
-    private func answer(
-        _ request: APIRequest, _ conversations: [Store.ListedConversation], next: Store.ConversationPosition?,
-        searched: Int?, unreadable: Int
-    ) throws -> APIAnswer {
+    private func answer(_ request: APIRequest, _ list: Store.ConversationPage) throws -> APIAnswer {
         let business = try request.business.id
-        var unreadable = unreadable
-        let states = try conversations.compactMap { conversation -> ConversationFacts? in
+        var unreadable = list.unreadable
+        let states = try list.conversations.compactMap { conversation -> ConversationFacts? in
             let name = conversation.digest.hexadecimal
             do {
                 return try ConversationFacts.read(name, of: business, files, lines: Self.linesOfEach) {
@@ -117,8 +111,8 @@ struct ConversationListRoutes: Sendable {
         }
         // Only the lines show that the customer closed a conversation that its handler has, so compare the state again.
         let shown = states.filter { state in request["state"].map { $0 == state.state.rawValue } ?? true }
-        var answer = APIAnswer(json: Self.listed.json((shown, searched, unreadable)))
-        answer.fields = request.link(next: next?.text)
+        var answer = APIAnswer(json: Self.listed.json((shown, list.searched, unreadable)))
+        answer.fields = request.link(next: list.next?.text)
         return answer
     }
 }

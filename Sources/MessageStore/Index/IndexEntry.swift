@@ -1,5 +1,5 @@
-package import BalloonPOSIX
-import BusinessMessages
+import BalloonPOSIX
+package import BusinessMessages
 
 /// A conversation's entry in the index of conversations, in 56 bytes.
 package struct IndexEntry: Hashable, Sendable {
@@ -15,16 +15,14 @@ package struct IndexEntry: Hashable, Sendable {
 
         /// The position as text: the time of the last listed conversation's last line, and its file's name.
         package var text: String { "\(milliseconds).\(digest.hexadecimal)" }
-
-        /// The time of the last line of the last listed conversation.
-        package var at: Timestamp { Timestamp(milliseconds: milliseconds) }
     }
 
-    let digest: ConversationDigest
+    /// The name of the conversation's file: the SHA-256 of the customer.
+    package let digest: ConversationDigest
     /// The time of the last line, in milliseconds since 1970.
     let milliseconds: Int64
     /// The number of the last line, which also counts removed lines.
-    let lines: UInt32
+    package let lines: UInt32
     /// The number of the business in the index that has the entry.
     let business: UInt16
     /// The kind of the last line, as an index in `kinds`.
@@ -61,10 +59,11 @@ package struct IndexEntry: Hashable, Sendable {
     /// Returns the day of a time, counted from 1970-01-01.
     static func day(of time: Timestamp) -> UInt16 { UInt16(clamping: time.milliseconds / 86_400_000) }
 
-    var position: Position { Position(milliseconds: milliseconds, digest: digest) }
+    /// The conversation's position in a list.
+    package var position: Position { Position(milliseconds: milliseconds, digest: digest) }
 
     /// Whether the last line is a message to the customer.
-    var isOutbound: Bool { flags & Flag.outbound != 0 }
+    package var isOutbound: Bool { flags & Flag.outbound != 0 }
 
     /// Whether the index's file lacks the entry in its current form.
     var isUnwritten: Bool {
@@ -73,7 +72,7 @@ package struct IndexEntry: Hashable, Sendable {
     }
 
     /// The kind of the last line.
-    var kind: Kind {
+    package var kind: Kind {
         let kinds = Self.kinds
         return Int(kindNumber) < kinds.count ? kinds[Int(kindNumber)] : .unrecognized
     }

@@ -28,30 +28,18 @@ extension Store {
     /// A place in a list of conversations, which stays valid when conversations are added or get lines.
     package typealias ConversationPosition = IndexEntry.Position
 
-    /// A conversation of a list, with the facts that the index has.
-    package struct ListedConversation: Sendable {
-        /// The name of its file: the SHA-256 of the customer.
-        package let digest: ConversationDigest
-        /// The conversation's position in the list.
-        package let position: ConversationPosition
-        /// The time of the last line.
-        package let lastAt: Timestamp
-        /// The number of the last line, which also counts removed lines.
-        package let lines: Int
-        /// The kind of the last line.
-        package let kind: Kind
-        /// The direction of the last line.
-        package let direction: ConversationLine.Direction
-    }
-
-    /// A part of a list of conversations, latest first.
+    /// A part of a list of conversations, or of the results of a search, latest first.
     package struct ConversationPage: Sendable {
         /// The conversations.
-        package let conversations: [ListedConversation]
+        package var conversations: [IndexEntry]
         /// The position before which the list continues; nil at its end.
-        package let next: ConversationPosition?
+        package var next: ConversationPosition?
         /// The number of the business's conversations that lists omit, because their last line is unreadable.
-        package let unreadable: Int
+        ///
+        /// A search adds those that it could search only in part or not at all.
+        package var unreadable: Int
+        /// The number of conversations that a search has read; nil for a list.
+        package var searched: Int?
     }
 
     /// Whether lists of conversations are available.
@@ -91,8 +79,7 @@ extension Store {
                 index.withIndex { page(of: $0, budget: Self.maximumExamined) }
             }
         return ConversationPage(
-            conversations: page.entries.map(ListedConversation.init),
-            next: page.next, unreadable: index.unreadableCount(of: folder))
+            conversations: page.entries, next: page.next, unreadable: index.unreadableCount(of: folder))
     }
 
     /// Returns an index of those of these customers that meet the filter.
@@ -119,15 +106,4 @@ extension Store {
 
     /// The maximum number of entries that a page compares with its filter; that takes about 2 ms.
     private static let maximumExamined = 20_000
-}
-
-extension Store.ListedConversation {
-    fileprivate init(_ entry: IndexEntry) {
-        digest = entry.digest
-        position = entry.position
-        lastAt = Timestamp(milliseconds: entry.milliseconds)
-        lines = Int(entry.lines)
-        kind = entry.kind
-        direction = entry.isOutbound ? .outbound : .inbound
-    }
 }

@@ -2,74 +2,47 @@ import BalloonPOSIX
 import BusinessMessages
 
 extension Store {
-    /// A conversation with a line that contains the wanted text.
-    package struct FoundConversation: Sendable {
-        /// The conversation.
-        package let conversation: ListedConversation
-        /// The latest line that contains the text.
-        package let line: ConversationLine
-    }
-
-    /// A part of the results of a search, latest conversation first.
-    package struct SearchPage: Sendable {
-        /// The conversations that contain the text.
-        package let found: [FoundConversation]
-        /// The number of conversations that were read.
-        package let searched: Int
-        /// The number of conversations that could be searched only in part or not at all.
-        package let unreadable: Int
-        /// The position before which the search continues; nil at the end.
-        package let next: ConversationPosition?
-    }
-
     /// Searches the conversations of a list for text, latest first; blocks while it reads.
     ///
     /// Reads for at most 250 ms or 64 MiB, and of each conversation only the last 16 MiB. The first
     /// conversation alone may take 250 ms more. Nil until the index is ready. Throws
     /// ``StoreError/unavailable(path:_:)`` for an error that does not concern a single file.
-    package func search(_ query: ConversationQuery, for text: String) throws(StoreError) -> SearchPage? {
+    package func search(
+        _ query: ConversationQuery, for text: String
+    ) throws(StoreError) -> ConversationPage? {
         var query = query
         let limit = query.limit
         query.limit = 200
         let search = TextSearch(text)
         let folder = ConversationPath.business(query.business)
         var budget = ReadBudget()
-        var (found, searched, unreadable) = ([FoundConversation](), 0, 0)
+        var (found, searched, unreadable) = ([IndexEntry](), 0, 0)
+        func result(isLast: Bool = false) -> ConversationPage {
+            ConversationPage(
+                conversations: found, next: isLast ? nil : query.position, unreadable: unreadable,
+                searched: searched)
+        }
         while true {
             guard let page = conversations(query) else { return nil }
-            let isLast = page.next == nil
             if searched == 0 { unreadable = page.unreadable }
             for conversation in page.conversations {
-                if found.count == limit || (budget.isOver && searched > 0) {
-                    return SearchPage(
-                        found: found, searched: searched, unreadable: unreadable, next: query.position)
-                }
+                if found.count == limit || (budget.isOver && searched > 0) { return result() }
                 // Restart the time for the first conversation, so that each request can search at least one.
                 if searched == 0 { budget.deadline = .now + ReadBudget.time }
                 let name = ConversationName(conversation.digest, in: folder)
-                switch try search.latestMatch(in: name, of: DataDirectory(path: directory), &budget) {
-                case .found(let line):
-                    found.append(FoundConversation(conversation: conversation, line: line))
+                switch try search.match(in: name, of: DataDirectory(path: directory), &budget) {
+                case .found: found.append(conversation)
                 case .nothing: break
-                case .unreadable: unreadable += 1
-                case .interrupted:
-                    // The next page begins with this conversation. If it is the page's first, it is skipped,
-                    // so that each page makes progress.
-                    if searched > 0 {
-                        return SearchPage(
-                            found: found, searched: searched, unreadable: unreadable, next: query.position)
-                    }
-                    unreadable += 1
+                // The next page begins with this conversation. If it is the page's first, it is skipped, so that
+                // each page makes progress.
+                case .interrupted where searched > 0: return result()
+                case .unreadable, .interrupted: unreadable += 1
                 }
                 searched += 1
                 query.position = conversation.position
             }
             if let next = page.next { query.position = next }
-            if isLast || budget.isOver {
-                return SearchPage(
-                    found: found, searched: searched, unreadable: unreadable,
-                    next: isLast ? nil : query.position)
-            }
+            if page.next == nil || budget.isOver { return result(isLast: page.next == nil) }
         }
     }
 }
@@ -82,15 +55,15 @@ extension TextSearch {
 
     /// The result of the search in one conversation.
     fileprivate enum Search {
-        case found(ConversationLine)
+        case found
         case nothing
         case unreadable
         /// The time was used up before the conversation was searched completely.
         case interrupted
     }
 
-    /// Searches a conversation for the latest line that contains the text; adds the bytes read to `budget`.
-    fileprivate func latestMatch(
+    /// Searches a conversation, latest lines first, for one that contains the text; adds the bytes read to `budget`.
+    fileprivate func match(
         in name: ConversationName, of data: DataDirectory, _ budget: inout ReadBudget
     ) throws(StoreError) -> Search {
         let path = data.conversations + "/" + name.path
@@ -107,7 +80,7 @@ extension TextSearch {
                 budget.readBytes += bytes
                 for line in lines.reversed() {
                     do throws(Interrupted) {
-                        if let match = try match(line, isLate: { budget.isLate }) { return .found(match) }
+                        if try match(line, isLate: { budget.isLate }) != nil { return .found }
                     } catch {
                         return .interrupted
                     }

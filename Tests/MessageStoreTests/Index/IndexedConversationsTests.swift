@@ -50,7 +50,7 @@ struct IndexedConversationsTests {
 
     private func listed(_ store: Store, of business: String = "b") throws -> [ConversationDigest: Int] {
         let page = try #require(store.conversations(Store.ConversationQuery(of: BusinessID(business))))
-        return Dictionary(uniqueKeysWithValues: page.conversations.map { ($0.digest, $0.lines) })
+        return Dictionary(uniqueKeysWithValues: page.conversations.map { ($0.digest, Int($0.lines)) })
     }
 
     /// The expected list, read from the conversations without an index.
@@ -66,7 +66,7 @@ struct IndexedConversationsTests {
         #expect(page.conversations.map(\.digest) == [digest("a"), digest("b")])
         #expect(page.conversations.map(\.lines) == [2, 1])
         #expect(page.conversations.first?.kind == .text)
-        #expect(page.conversations.first?.direction == .inbound)
+        #expect(page.conversations.first?.isOutbound == false)
         var query = Store.ConversationQuery(of: BusinessID("b"))
         query.only = [CustomerID("b")]
         #expect(store.conversations(query)?.conversations.map(\.digest) == [digest("b")])
