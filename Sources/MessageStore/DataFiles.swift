@@ -38,6 +38,29 @@ struct DataFiles: Sendable {
         try names(in: path).filter { Directory.isDirectory(path + "/" + $0) }
     }
 
+    /// The folders in which a folder of all businesses has the files of conversations: `<business>/<2 hex>`.
+    func conversationFolders(in directory: String) throws(StoreError) -> [String] {
+        var folders: [String] = []
+        for business in try names(in: directory) {
+            // Other programs may have put files between the folders; a file has no names.
+            for folder in try names(in: directory + "/" + business) {
+                folders.append(business + "/" + folder)
+            }
+        }
+        return folders
+    }
+
+    /// The paths of the files of conversations with this extension, relative to a folder of all businesses.
+    func conversationPaths(in directory: String, extension suffix: String) throws(StoreError) -> [String] {
+        var paths: [String] = []
+        for folder in try conversationFolders(in: directory) {
+            for name in try names(in: directory + "/" + folder) where name.hasSuffix(suffix) {
+                paths.append(folder + "/" + name)
+            }
+        }
+        return paths
+    }
+
     /// Replaces the content of a file.
     func replace(_ path: String, with bytes: [UInt8]) throws(StoreError) {
         try change(path) { () throws(SystemError) in try AtomicFile.write(bytes, to: path) }

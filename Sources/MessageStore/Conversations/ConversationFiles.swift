@@ -35,14 +35,11 @@ package struct ConversationFiles: Sendable {
     ///
     /// Throws a ``StoreError``. A file without a complete line is omitted.
     package func list() throws -> [Summary] {
-        guard Directory.exists(directory) else { return [] }
         var summaries: [Summary] = []
-        for business in try names("") {
-            for folder in try names("/" + business) {
-                for name in try names("/" + business + "/" + folder) where name.hasSuffix(".jsonl") {
-                    let path = directory + "/" + business + "/" + folder + "/" + name
-                    if let summary = try summary(path, folder: business) { summaries.append(summary) }
-                }
+        for path in try DataFiles().conversationPaths(in: directory, extension: ".jsonl") {
+            let business = String(path.prefix { $0 != "/" })
+            if let summary = try summary(directory + "/" + path, folder: business) {
+                summaries.append(summary)
             }
         }
         return summaries.sorted {

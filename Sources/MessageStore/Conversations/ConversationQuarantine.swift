@@ -30,23 +30,8 @@ struct ConversationQuarantine: Sendable {
 
     /// Returns the paths of the files in a folder of quarantined conversations.
     static func paths(in directory: String) throws(StoreError) -> Set<String> {
-        var paths: Set<String> = []
-        do throws(SystemError) {
-            guard Directory.exists(directory) else { return [] }
-            for business in try Directory.names(in: directory) {
-                // Skip the files in the folder `journal`, which are damaged segments.
-                for folder in try Directory.names(in: directory + "/" + business)
-                where Directory.isDirectory(directory + "/" + business + "/" + folder) {
-                    let names = try Directory.names(in: directory + "/" + business + "/" + folder)
-                    for name in names where name.hasSuffix(".jsonl") {
-                        paths.insert(business + "/" + folder + "/" + name)
-                    }
-                }
-            }
-        } catch {
-            throw .unavailable(path: directory, error)
-        }
-        return paths
+        // The files in the folder `journal` are damaged segments; they are not in a folder of a conversation.
+        Set(try DataFiles().conversationPaths(in: directory, extension: ".jsonl"))
     }
 
     /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation with this path is

@@ -124,12 +124,11 @@ package struct CustomerErasure: Sendable {
         _ body: (_ path: String, _ business: String, _ names: [String]) throws(StoreError) -> Void
     ) throws(StoreError) {
         for folder in [directory.conversations, directory.damaged] {
-            let businesses = if let business { [business] } else { try files.folders(in: folder) }
-            for business in businesses {
-                for inner in try files.folders(in: folder + "/" + business) {
-                    let path = folder + "/" + business + "/" + inner
-                    try body(path, business, try files.names(in: path))
-                }
+            for inner in try files.conversationFolders(in: folder) {
+                let owner = String(inner.prefix { $0 != "/" })
+                if let business, business != owner { continue }
+                let path = folder + "/" + inner
+                try body(path, owner, try files.names(in: path))
             }
         }
     }

@@ -315,14 +315,8 @@ extension IndexedConversations {
     /// Adds the last line of each file, and returns the number of files; nil when a newer load has started.
     private func read(_ load: Int) throws(StoreError) -> Int? {
         state.withLock { state in if state.load == load { state.unreadable = [] } }
-        // Other programs may have put files between the folders.
         let files = DataFiles()
-        var folders: [String] = []
-        for business in try files.names(in: directory) {
-            for folder in try files.names(in: directory + "/" + business) {
-                folders.append(business + "/" + folder)
-            }
-        }
+        let folders = try files.conversationFolders(in: directory)
         let began = ContinuousClock.now
         var count = 0
         for (done, folder) in folders.enumerated() {
