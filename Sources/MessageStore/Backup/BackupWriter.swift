@@ -20,27 +20,39 @@ struct BackupWriter {
         _ file: File, as path: String, sizeBytes: Int, modifiedAt: Int,
         take: (ArraySlice<UInt8>) -> Void = { _ in }
     ) throws {
-        try begin(path, sizeBytes: sizeBytes, modifiedAt: modifiedAt)
-        var hash = SHA256()
-        var position = 0
-        while position < sizeBytes {
-            let piece = try file.read(at: position, count: min(Self.pieceBytes, sizeBytes - position))
-            guard !piece.isEmpty else { throw BackupError.shrunk(path: path) }
-            position += piece.count
-            hash.update(piece.span)
-            take(piece[...])
-            try write(piece)
+        try add(path, sizeBytes: sizeBytes, modifiedAt: modifiedAt) { write in
+            var position = 0
+            while position < sizeBytes {
+                let piece = try file.read(at: position, count: min(Self.pieceBytes, sizeBytes - position))
+                guard !piece.isEmpty else { throw BackupError.shrunk(path: path) }
+                position += piece.count
+                take(piece[...])
+                try write(piece)
+            }
         }
-        try end(path, hash.finish(), sizeBytes: sizeBytes)
     }
 
     /// Writes a content from memory.
     mutating func add(_ content: [UInt8], as path: String, modifiedAt: Int) throws {
-        try begin(path, sizeBytes: content.count, modifiedAt: modifiedAt)
+        try add(path, sizeBytes: content.count, modifiedAt: modifiedAt) { write in try write(content) }
+    }
+
+    private mutating func add(
+        _ path: String, sizeBytes: Int, modifiedAt: Int,
+        _ writeContent: (_ write: ([UInt8]) throws -> Void) throws -> Void
+    ) throws {
+        let header = TarHeader(path: path, sizeBytes: sizeBytes, modifiedAt: modifiedAt)
+        guard let block = header.block else { throw BackupError.unfit(path: path) }
+        try write(block)
         var hash = SHA256()
-        hash.update(content.span)
-        try write(content)
-        try end(path, hash.finish(), sizeBytes: content.count)
+        try writeContent { piece in
+            hash.update(piece.span)
+            try write(piece)
+        }
+        if header.paddingBytes > 0 { try write([UInt8](repeating: 0, count: header.paddingBytes)) }
+        sums += Self.line(path, hash.finish())
+        files += 1
+        bytes += sizeBytes
     }
 
     /// Writes the list of hashes and the manifest, and ends the archive.
@@ -53,21 +65,6 @@ struct BackupWriter {
         try add(sums, as: BackupManifest.sumsPath, modifiedAt: modifiedAt)
         try add(manifest.content, as: BackupManifest.path, modifiedAt: modifiedAt)
         try write([UInt8](repeating: 0, count: 2 * TarHeader.blockBytes))
-    }
-
-    private func begin(_ path: String, sizeBytes: Int, modifiedAt: Int) throws {
-        guard let block = TarHeader(path: path, sizeBytes: sizeBytes, modifiedAt: modifiedAt).block else {
-            throw BackupError.unfit(path: path)
-        }
-        try write(block)
-    }
-
-    private mutating func end(_ path: String, _ digest: InlineArray<32, UInt8>, sizeBytes: Int) throws {
-        let padding = TarHeader(path: path, sizeBytes: sizeBytes, modifiedAt: 0).paddingBytes
-        if padding > 0 { try write([UInt8](repeating: 0, count: padding)) }
-        sums += Self.line(path, digest)
-        files += 1
-        bytes += sizeBytes
     }
 
     private func write(_ bytes: [UInt8]) throws {

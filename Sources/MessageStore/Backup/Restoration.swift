@@ -58,13 +58,13 @@ package struct Restoration {
     private func extract(_ source: @escaping Backup.Source) throws -> BackupManifest {
         let path = directory.path
         var names: [String] = []
-        try changing(path) { () throws(SystemError) in
+        try StoreError.naming(path) { () throws(SystemError) in
             try Directory.make(path)
             names = try Directory.names(in: path)
         }
         // The root of an ext4 file system, which may be mounted as the directory, has this folder.
         guard names.allSatisfy({ $0 == "lost+found" }) else { throw BackupError.notEmpty(path: path) }
-        try changing(directory.restoring) { () throws(SystemError) in
+        try StoreError.naming(directory.restoring) { () throws(SystemError) in
             try AtomicFile.write([], to: directory.restoring)
         }
         var reader = BackupReader(from: source, into: path)
@@ -75,7 +75,7 @@ package struct Restoration {
         let mark = RestoredMark(
             backup: manifest.id, store: manifest.store, record: manifest.record,
             parkedThrough: options.delivers ? 0 : manifest.record, at: .now())
-        try changing(path) { () throws(SystemError) in
+        try StoreError.naming(path) { () throws(SystemError) in
             try AtomicFile.write(mark.content, to: directory.restored)
             try AtomicFile.write(Array((manifest.version + "\n").utf8), to: directory.versionFile)
             try Directory.synchronizeFileSystem(of: path)
@@ -91,7 +91,9 @@ package struct Restoration {
         // An existing ledger outside the directory may be newer than this one or belong to another server, so
         // it stays.
         if options.erasures.ledger == nil || !Directory.exists(path) {
-            try changing(path) { () throws(SystemError) in try AtomicFile.write(ledger.bytes, to: path) }
+            try StoreError.naming(path) { () throws(SystemError) in
+                try AtomicFile.write(ledger.bytes, to: path)
+            }
         }
         return report
     }
@@ -112,17 +114,11 @@ package struct Restoration {
     }
 
     private func finish() throws(StoreError) {
-        try changing(directory.path) { () throws(SystemError) in
+        try StoreError.naming(directory.path) { () throws(SystemError) in
             try Directory.synchronizeFileSystem(of: directory.path)
             try Directory.remove(directory.restoring)
             try Directory.synchronize(directory.path)
         }
-    }
-
-    private func changing(
-        _ path: String, _ body: () throws(SystemError) -> Void
-    ) throws(StoreError) {
-        do throws(SystemError) { try body() } catch { throw .unavailable(path: path, error) }
     }
 }
 

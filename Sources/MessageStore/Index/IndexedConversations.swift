@@ -154,11 +154,7 @@ package final class IndexedConversations: Sendable {
             state.removed = []
             state.unreadable = []
         }
-        queue.async {
-            self.file.withLock { $0 = nil }
-            // An error is ignored, because the file may not exist.
-            try? self.disk.remove(self.path)
-        }
+        queue.async { self.removeFile() }
     }
 
     /// Builds the index anew from the conversations; lists are unavailable until the build is complete.
