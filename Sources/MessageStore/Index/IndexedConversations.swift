@@ -36,13 +36,13 @@ package final class IndexedConversations: Sendable {
         /// A build with more than `maximumUnreadable` of them fails.
         var unreadable: Set<ConversationName> = []
         var isClosed = false
+        /// The file, which only code on the queue uses; nil when a new file must be written.
+        var file: IndexFile?
     }
 
     private let state = Mutex(State())
     /// Whether lines are recorded; atomic, because it is read for every line.
     private let isOn = Atomic(false)
-    /// The file, which only code on the queue uses; nil when a new file must be written.
-    private let file = Mutex<IndexFile?>(nil)
     private let queue = DispatchQueue(label: "balloon.index")
     /// Interrupts the pauses of a build when the index is closed.
     private let stop = DispatchSemaphore(value: 0)
@@ -237,7 +237,7 @@ package final class IndexedConversations: Sendable {
         }
         isOn.store(false, ordering: .sequentiallyConsistent)
         stop.signal()
-        await queue.run { self.file.withLock { $0 = nil } }
+        await queue.run { self.state.withLock { $0.file = nil } }
     }
 
     /// Returns when the current load has ended.
@@ -268,7 +268,7 @@ extension IndexedConversations {
         }
         do throws(SystemError) {
             let opened = try IndexFile(continuing: content, at: path, on: disk)
-            file.withLock { $0 = opened }
+            state.withLock { $0.file = opened }
         } catch { report(error) }
         finish(load)
     }
@@ -298,7 +298,7 @@ extension IndexedConversations {
     /// ``IndexVerification`` would otherwise compare an outdated file, during the build or after a crash or a
     /// power loss.
     private func removeFile() {
-        file.withLock { $0 = nil }
+        state.withLock { $0.file = nil }
         do throws(SystemError) {
             guard try Directory.holds(path) else { return }
             try disk.remove(path)
@@ -373,23 +373,22 @@ extension IndexedConversations {
     private func write() {
         // Write nothing while conversations are missing, because the next start would consider the file
         // complete.
-        guard state.withLock({ $0.phase == .ready && $0.unreadable.isEmpty }) else { return }
-        file.withLock { file in
-            do throws(SystemError) {
-                // Write a new file when this one has two outdated entries for each current one.
-                let limit = (1 << 20) + 3 * IndexEntry.encodedBytes * state.withLock { $0.index.count }
-                if var current = file, current.sizeBytes <= limit {
-                    try appendChanges(to: &current)
-                    try current.synchronize()
-                    file = current
-                } else {
-                    file = try rewritten()
-                }
-            } catch {
-                file = nil
-                report(error)
-            }
+        let (isComplete, current, count) = state.withLock { state in
+            (state.phase == .ready && state.unreadable.isEmpty, state.file, state.index.count)
         }
+        guard isComplete else { return }
+        var written: IndexFile?
+        do throws(SystemError) {
+            // Write a new file when this one has two outdated entries for each current one.
+            if var file = current, file.sizeBytes <= (1 << 20) + 3 * IndexEntry.encodedBytes * count {
+                try appendChanges(to: &file)
+                try file.synchronize()
+                written = file
+            } else {
+                written = try rewritten()
+            }
+        } catch { report(error) }
+        state.withLock { $0.file = written }
     }
 
     /// Appends all changed entries, and then a block that marks the file as complete to the last checkpoint.
