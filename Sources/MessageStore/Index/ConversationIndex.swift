@@ -55,12 +55,6 @@ struct ConversationIndex: Sendable {
     /// The number of entries.
     var count: Int { table.count }
 
-    /// The memory of the entries, the table and the orders, in bytes.
-    var sizeBytes: Int {
-        pages.sizeBytes + table.sizeBytes + unwritten.capacity * 4
-            + orders.reduce(0) { $0 + $1.sizeBytes }
-    }
-
     /// Returns the number of a business's folder; nil when the index has no room for a new business.
     mutating func number(of business: String) -> UInt16? {
         if let number = numbers[business] { return number }

@@ -17,7 +17,6 @@ struct IndexOrder: Sendable {
     }
 
     private var pieces: [Piece] = []
-    private(set) var count = 0
     private static let maximumSlots = 1024
 
     /// The end: after the latest entry.
@@ -78,7 +77,6 @@ struct IndexOrder: Sendable {
     /// Adds the slot of an entry.
     mutating func insert(_ slot: UInt32, in pages: IndexPages) {
         let entry = pages[slot]
-        count += 1
         guard let last = pieces.last?.slots.last else {
             return pieces.append(Piece(slots: [slot], first: entry.milliseconds))
         }
@@ -112,7 +110,6 @@ struct IndexOrder: Sendable {
         let place = place(pages[slot].position, in: pages)
         guard let found = found(slot, place) else { return }
         pieces[found.piece].slots.remove(at: found.offset)
-        count -= 1
         guard let first = pieces[found.piece].slots.first else {
             pieces.remove(at: found.piece)
             return
@@ -135,10 +132,5 @@ struct IndexOrder: Sendable {
         else { return }
         pieces[piece].slots = pieces[piece].slots + pieces[piece + 1].slots
         pieces.remove(at: piece + 1)
-    }
-
-    /// The memory of the pieces, in bytes.
-    var sizeBytes: Int {
-        pieces.reduce(pieces.capacity * MemoryLayout<Piece>.stride) { $0 + $1.slots.capacity * 4 + 32 }
     }
 }

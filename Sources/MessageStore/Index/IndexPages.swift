@@ -28,11 +28,4 @@ struct IndexPages: Sendable {
 
     /// Releases a slot, so that a later entry can use it.
     mutating func remove(_ slot: UInt32) { free.append(slot) }
-
-    /// The memory of the pages, in bytes.
-    var sizeBytes: Int {
-        pages.reduce(free.capacity * 4 + pages.capacity * 8) {
-            $0 + $1.capacity * MemoryLayout<IndexEntry>.stride + 32
-        }
-    }
 }

@@ -85,11 +85,4 @@ struct IndexTable: Sendable {
         }
         return place
     }
-
-    /// The memory of the buckets, in bytes.
-    var sizeBytes: Int {
-        buckets.reduce(buckets.count * MemoryLayout<Bucket>.stride) {
-            $0 + ($1.slots.isEmpty ? 0 : $1.slots.capacity * 4 + 32)
-        }
-    }
 }
