@@ -133,7 +133,7 @@ package struct CustomerErasure: Sendable {
         }
     }
 
-    /// Calls `body` with each file of these customers in folders of conversations, states or assignments.
+    /// Calls `body` with each file of these customers in folders of conversations or states.
     func forEachFile(
         of customers: Set<CustomerID>, in folders: [String],
         _ body: (_ conversation: ErasedConversation, _ path: String) throws(StoreError) -> Void
