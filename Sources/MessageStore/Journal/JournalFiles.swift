@@ -87,7 +87,11 @@ package struct JournalFiles: Sendable {
         return state.assignments.shown.map { key, entry in
             Store.AssignedConversation(
                 business: key.business, customer: key.customer, assignment: entry.assignment)
-        }.sorted { ($0.assignment.since?.milliseconds ?? 0) < ($1.assignment.since?.milliseconds ?? 0) }
+        }.sorted {
+            // Two assignments of the same millisecond have the order of their records.
+            ($0.assignment.since?.milliseconds ?? 0, $0.assignment.record)
+                < ($1.assignment.since?.milliseconds ?? 0, $1.assignment.record)
+        }
     }
 
     /// Calls `body` with each record of the journal, in order; does nothing when there is no journal.
