@@ -121,7 +121,8 @@ struct HandlerCheck: Sendable {
             return CheckFailure(
                 "initialize was not answered within \(timings.handshake.milliseconds / 1000) s",
                 "answer initialize first, and flush standard output after each line")
-        case .ended:
+        // A program that has ended before the call was made is not running.
+        case .ended, .notRunning:
             let exit = await session.waitForExit()
             // The status that env(1) and shells return for a program that they cannot run.
             let isMissing = exit == .status(126) || exit == .status(127)
