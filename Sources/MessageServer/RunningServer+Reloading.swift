@@ -1,7 +1,6 @@
 import BalloonHTTP
 import BalloonPOSIX
 import BalloonTLS
-import BusinessMessages
 import GatewayClient
 import HandlerKit
 import Logging

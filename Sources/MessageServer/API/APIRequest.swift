@@ -1,5 +1,4 @@
 import BalloonHTTP
-import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 

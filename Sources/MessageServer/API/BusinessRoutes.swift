@@ -1,6 +1,4 @@
 import BalloonHTTP
-import BalloonJSON
-import BusinessMessages
 import HandlerKit
 import MessageStore
 

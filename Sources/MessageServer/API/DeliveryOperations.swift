@@ -1,7 +1,5 @@
 import BalloonHTTP
-import BalloonJSON
 import BalloonPOSIX
-import BusinessMessages
 import HandlerKit
 import MessageStore
 import Synchronization

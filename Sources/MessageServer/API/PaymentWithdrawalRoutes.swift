@@ -1,5 +1,4 @@
 import BalloonHTTP
-import BalloonJSON
 import BusinessMessages
 
 /// `POST …/payments/withdraw` with `{"requestIdentifier": "…"}` ends a payment request before it is paid.

@@ -1,11 +1,8 @@
-import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
-import BusinessMessages
 import HandlerKit
 import Logging
 import RetentionClient
-import RetentionMessages
 
 /// The folder that holds one file and one folder for each app.
 enum AppFolder {

@@ -1,6 +1,4 @@
-import BalloonJSON
 import BalloonPOSIX
-import BusinessMessages
 import HandlerKit
 
 /// The folder that holds one file for each business.

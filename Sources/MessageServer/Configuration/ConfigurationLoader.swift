@@ -1,6 +1,4 @@
-import BalloonJSON
 import BalloonPOSIX
-package import BusinessMessages
 package import HandlerKit
 
 /// Loads a configuration from the server's file, the files of the businesses beside it, and the environment.

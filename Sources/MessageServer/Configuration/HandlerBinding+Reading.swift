@@ -1,4 +1,3 @@
-import BalloonJSON
 import HandlerKit
 
 extension HandlerBinding {

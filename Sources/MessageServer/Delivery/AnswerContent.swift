@@ -1,4 +1,3 @@
-import BalloonJSON
 import BusinessMessages
 
 /// An answer to a question of the business: the question and the chosen values, which both messages of one tap have.

@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import BusinessMessages
 import GatewayClient
 import HandlerKit
 import Logging

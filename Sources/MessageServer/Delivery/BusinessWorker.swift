@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import BusinessMessages
 import HandlerKit
 import Logging
 import Synchronization

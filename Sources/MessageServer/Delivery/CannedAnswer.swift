@@ -1,4 +1,3 @@
-import BusinessMessages
 import HandlerKit
 
 /// A fallback that answers every message with a fixed text while the business's handler is down.

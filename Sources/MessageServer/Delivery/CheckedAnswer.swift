@@ -1,5 +1,4 @@
 package import BalloonPOSIX
-import BusinessMessages
 import GatewayClient
 package import HandlerKit
 import MessageStore

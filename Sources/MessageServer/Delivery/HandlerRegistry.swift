@@ -1,4 +1,3 @@
-import BusinessMessages
 import HandlerKit
 import Logging
 import Synchronization

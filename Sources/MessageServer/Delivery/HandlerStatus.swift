@@ -1,4 +1,3 @@
-import BusinessMessages
 import HandlerKit
 
 /// The status of one business's handler, for operators.

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonMetrics
 import BalloonPOSIX
 import BusinessMessages

@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import BusinessMessages
 import HandlerKit
 import MessageStore
 import Synchronization

@@ -1,5 +1,4 @@
 import BalloonHTTP
-import BalloonJSON
 package import BusinessMessages
 package import MessageStore
 

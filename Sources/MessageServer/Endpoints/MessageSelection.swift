@@ -1,6 +1,4 @@
-import BalloonJSON
 package import BalloonPOSIX
-package import BusinessMessages
 package import HandlerKit
 package import MessageStore
 import Payments

@@ -1,4 +1,3 @@
-package import BalloonJSON
 import BalloonPOSIX
 package import BusinessMessages
 package import MessageStore

@@ -1,4 +1,3 @@
-import BusinessMessages
 import HandlerKit
 import Synchronization
 

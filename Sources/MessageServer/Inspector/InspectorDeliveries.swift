@@ -1,7 +1,5 @@
 import BalloonHTTP
-package import BalloonJSON
 import BalloonPOSIX
-package import BusinessMessages
 package import HandlerKit
 import MessageStore
 

@@ -1,5 +1,4 @@
 import BalloonHTTP
-import BalloonJSON
 import BusinessMessages
 
 /// The overview of a server without a simulator: its businesses, and empty lists of devices and customers.

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BusinessMessages
 import Logging
 package import MessageStore

@@ -1,4 +1,3 @@
-import BalloonJSON
 package import BusinessMessages
 package import MessageStore
 

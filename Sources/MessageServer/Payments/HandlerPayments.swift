@@ -1,7 +1,5 @@
-import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
-import BusinessMessages
 import HandlerKit
 import Logging
 import Payments

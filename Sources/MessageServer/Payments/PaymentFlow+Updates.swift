@@ -1,6 +1,4 @@
-import BalloonJSON
 import BalloonPOSIX
-import BusinessMessages
 import HandlerKit
 import Logging
 import MessageStore

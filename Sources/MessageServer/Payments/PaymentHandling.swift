@@ -1,6 +1,5 @@
 import BalloonPOSIX
 import BalloonWire
-import BusinessMessages
 import HandlerKit
 import Payments
 

@@ -1,5 +1,3 @@
-import BalloonJSON
-import BusinessMessages
 import HandlerKit
 import MessageStore
 import Payments

@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import BusinessMessages
 import Dispatch
 import HandlerKit
 import Logging

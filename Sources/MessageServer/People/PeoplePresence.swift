@@ -1,4 +1,3 @@
-package import BalloonJSON
 package import BalloonPOSIX
 package import BusinessMessages
 import Dispatch

@@ -1,7 +1,6 @@
 import BalloonPOSIX
 import HandlerKit
 import Logging
-import RetentionMessages
 import Synchronization
 
 /// The handler of one app, with slots of its own; when no slot is free, a question fails at once instead of

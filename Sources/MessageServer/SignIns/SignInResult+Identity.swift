@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonWire
 import HandlerKit
 import SignIn

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BusinessMessages
 
 /// The repaired content of a conversation: the intact lines of its file in order, and the missing lines.

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 package import BusinessMessages
 import Dispatch

@@ -1,4 +1,3 @@
-import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 

@@ -1,5 +1,4 @@
-package import BalloonJSON
-import BusinessMessages
+package import BusinessMessages
 
 /// The result of one attachment of a message: `{"sha256":"…","size":148861}` or `{"failure":"…"}`.
 package enum RecordedFile: Hashable, Sendable {

@@ -1,4 +1,3 @@
-import BalloonJSON
 package import BalloonPOSIX
 package import BusinessMessages
 import Logging

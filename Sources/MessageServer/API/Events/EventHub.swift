@@ -1,6 +1,5 @@
 import BalloonHTTP
 import BalloonPOSIX
-import BusinessMessages
 import HandlerKit
 import Logging
 import MessageStore
