@@ -73,17 +73,6 @@ private func skipEscape(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError)
     }
 }
 
-/// Returns the value of a hexadecimal digit in either case; nil for any other byte.
-@inline(__always)
-func hexadecimalValue(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte &- UInt8(ascii: "a") &+ 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte &- UInt8(ascii: "A") &+ 10
-    default: nil
-    }
-}
-
 /// Advances over a run of well-formed sequences of two to four bytes (RFC 3629 §4).
 @inline(__always)
 private func skipMultibyteText(_ bytes: Span<UInt8>, _ at: inout Int) throws(JSONError) {

@@ -35,6 +35,9 @@ public struct JSONWriter: Sendable {
         return writer.finish()
     }
 
+    /// Returns a string in its JSON form.
+    package static func quoted(_ text: String) -> [UInt8] { value { $0.string(text) } }
+
     /// Writes an object whose members `body` writes.
     public mutating func object(_ body: (inout JSONWriter) throws -> Void) rethrows {
         beginValue()

@@ -57,16 +57,3 @@ extension [UInt8] {
         return String(decoding: encoded, as: UTF8.self)
     }
 }
-
-extension UInt8 {
-    /// Whether the byte is unreserved in URLs (RFC 3986 §2.3).
-    package var isUnreserved: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
-}

@@ -156,7 +156,7 @@ package struct DecryptedPaymentToken: Sendable {
         // Drop the JSON error: its position is useless to an operator who must not see the text.
         guard let root = (try? JSONDocument(json, limits: JSONLimits(maximumDepth: 16)))?.root,
             let currency = root["currencyCode"]?.string, currency.utf8.count == 3,
-            currency.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            currency.utf8.allSatisfy(\.isDigit),
             let amount = root["transactionAmount"]?.int, amount >= 0, let secret = try? Secret(json)
         else { throw .content }
         self.json = secret

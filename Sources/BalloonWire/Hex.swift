@@ -1,3 +1,5 @@
+internal import BalloonJSON
+
 /// Base16 (RFC 4648 §8): written in lower case, decoded from either case, because Apple sends both.
 package enum Hex {
     /// Encodes `bytes` in lower case.
@@ -23,7 +25,9 @@ package enum Hex {
         bytes.reserveCapacity(text.count / 2)
         var digits = text.makeIterator()
         while let first = digits.next() {
-            guard let high = value(first), let second = digits.next(), let low = value(second) else {
+            guard let high = hexadecimalValue(first), let second = digits.next(),
+                let low = hexadecimalValue(second)
+            else {
                 throw .hexMalformed
             }
             bytes.append(high << 4 | low)
@@ -39,14 +43,5 @@ package enum Hex {
 
     private static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

@@ -1,3 +1,5 @@
+internal import BalloonJSON
+
 /// Parses a date as seconds since 1970-01-01T00:00:00Z; `nil` when the text is not a date.
 ///
 /// Apple sends `2026-07-10T17:00+0000`, without seconds and without a colon in the offset, and documents
@@ -37,9 +39,7 @@ extension Substring.UTF8View {
         var number = 0
         var rest = self
         for _ in 0..<digits {
-            guard let byte = rest.popFirst(), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else {
-                return nil
-            }
+            guard let byte = rest.popFirst(), byte.isDigit else { return nil }
             number = number * 10 + Int(byte - UInt8(ascii: "0"))
         }
         self = rest

@@ -34,12 +34,7 @@ package final class AttachmentFiles: Sendable {
 
     /// Returns the path for the content with this hash; nil when the text is not a hash.
     package func path(of sha256: String) -> String? {
-        guard sha256.utf8.count == 64,
-            sha256.utf8.allSatisfy({
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-            })
-        else { return nil }
+        guard sha256.utf8.count == 64, sha256.utf8.allSatisfy(\.isLowercaseHexDigit) else { return nil }
         return "\(directory)/\(sha256.prefix(2))/\(sha256)"
     }
 

@@ -34,7 +34,7 @@ public final class ConversationState: Sendable {
                 .flatMap { (try? JSONDocument($0))?.root.string }
         }
         set {
-            let text = newValue.map { value in JSONWriter.value { $0.string(value) } }
+            let text = newValue.map(JSONWriter.quoted)
             members.withLock { members in
                 members.isChanged = true
                 members.json.removeAll { $0.name == name }

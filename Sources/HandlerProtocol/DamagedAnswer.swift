@@ -45,7 +45,7 @@ package struct DamagedAnswer: Sendable {
                 if name.elementsEqual("method".utf8) { return nil }
                 if name.elementsEqual("jsonrpc".utf8) { isMessage = true }
                 if name.elementsEqual("id".utf8) {
-                    let digits = value.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+                    let digits = value.prefix(while: \.isDigit)
                     number = Int(String(decoding: digits.prefix(20), as: UTF8.self))
                 }
             default: break

@@ -1,3 +1,5 @@
+internal import BalloonJSON
+
 /// The identifier of a message or an image at the App Store: a UUID, which is compared without case.
 public struct RetentionID: Hashable, Sendable {
     /// The 36 characters in lower case, as in `a1b2c3d4-e5f6-7890-a1b2-c3d4e5f67890`.
@@ -9,7 +11,9 @@ public struct RetentionID: Hashable, Sendable {
         guard characters.count == 36 else { return nil }
         for (index, character) in characters.enumerated() {
             let isHyphen = index == 8 || index == 13 || index == 18 || index == 23
-            guard isHyphen ? character == UInt8(ascii: "-") : isHexadecimal(character) else { return nil }
+            guard isHyphen ? character == UInt8(ascii: "-") : character.isLowercaseHexDigit else {
+                return nil
+            }
         }
         self.text = String(decoding: characters, as: UTF8.self)
     }
@@ -33,9 +37,4 @@ public struct RetentionID: Hashable, Sendable {
 extension RetentionID: CustomStringConvertible {
     /// The 36 characters.
     public var description: String { text }
-}
-
-private func isHexadecimal(_ character: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(character)
-        || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(character)
 }

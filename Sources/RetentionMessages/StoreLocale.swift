@@ -1,3 +1,5 @@
+internal import BalloonJSON
+
 /// A locale of the App Store by its short code, such as `en-US` or `zh-Hans`, compared case-sensitively.
 public struct StoreLocale: Hashable, Sendable {
     /// The short code; another text of an unfamiliar locale.
@@ -46,7 +48,7 @@ private func isRegionOrScript(_ part: Substring.UTF8View) -> Bool {
     guard let first = part.first else { return false }
     switch part.count {
     case 2: return part.allSatisfy(isCapital)
-    case 3: return part.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    case 3: return part.allSatisfy(\.isDigit)
     default: return isCapital(first) && part.dropFirst().allSatisfy(isSmallLetter)
     }
 }

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonTransport
 
 /// A provider's document, with the time for which a cache may keep it.
@@ -25,7 +26,7 @@ func freshSeconds(cacheControl: String?, age: String?) -> Int {
         return day
     }
     let digits = text.hasPrefix("\"") ? text.dropFirst().prefix { $0 != "\"" } : text
-    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), !digits.isEmpty else { return 0 }
+    guard digits.utf8.allSatisfy(\.isDigit), !digits.isEmpty else { return 0 }
     // A number too large for an integer is longer than a day.
     let seconds = min(Int(digits) ?? day, day)
     let spent = min(max(age.flatMap { Int($0) } ?? 0, 0), day)

@@ -13,7 +13,8 @@ struct SampleMessage: Sendable {
     /// The members of the body that belong to `kind`, with commas between them.
     func members(of kind: Kind) -> String {
         switch kind {
-        case .text: #""type": "text", "body": \#(quoted(text)), "intent": "stock_question""#
+        case .text:
+            #""type": "text", "body": \#(String(decoding: JSONWriter.quoted(text), as: UTF8.self)), "intent": "stock_question""#
         case .typingStart: #""type": "typing_start""#
         case .typingEnd: #""type": "typing_end""#
         case .close: #""type": "close""#
@@ -35,12 +36,6 @@ struct SampleMessage: Sendable {
     /// Puts the JSON on one line: Apple's messages have no line breaks between tokens.
     private func interactive(_ interactiveData: String) -> String {
         #""type": "interactive", "interactiveData": \#(interactiveData.replacing("\n", with: ""))"#
-    }
-
-    private func quoted(_ text: String) -> String {
-        var writer = JSONWriter()
-        writer.string(text)
-        return String(decoding: writer.finish(), as: UTF8.self)
     }
 
     /// Wraps `members` in `data`, where Apple's own kinds have all their content.

@@ -75,13 +75,14 @@ package struct SimulatedCustomer: Sendable {
             "id": MessageID.random().rawValue, "sourceId": id.rawValue, "destinationId": business.rawValue,
         ]
         let missing = wanted.filter { name, _ in message[name]?.string?.isEmpty ?? true }
-        return try attributed(message.replacing(members: missing.mapValues(quoted)))
+        return try attributed(message.replacing(members: missing.mapValues(JSONWriter.quoted)))
     }
 
     /// The message with the customer's locale, intent and group.
     private func attributed(_ message: [UInt8]) throws(SimulatorError) -> [UInt8] {
         let given = ["locale": locale, "intent": intent, "group": group].compactMapValues(\.self)
-        return given.isEmpty ? message : try root(of: message).replacing(members: given.mapValues(quoted))
+        return given.isEmpty
+            ? message : try root(of: message).replacing(members: given.mapValues(JSONWriter.quoted))
     }
 
     /// Signs and posts `message` like Apple, and returns the server's answer.
@@ -184,7 +185,7 @@ package struct SimulatedCustomer: Sendable {
         list.array { writer in for attachment in attachments { writer.raw(attachment) } }
         let marks = String(repeating: "\u{FFFC}", count: attachments.count)
         return body.replacing(members: [
-            "body": quoted((body["body"]?.string ?? "") + marks), "attachments": list.finish(),
+            "body": JSONWriter.quoted((body["body"]?.string ?? "") + marks), "attachments": list.finish(),
         ])
     }
 
@@ -230,9 +231,5 @@ package struct SimulatedCustomer: Sendable {
         do { document = try JSONDocument(message) } catch { throw .messageMalformed(error) }
         guard document.root.kind == .object else { throw .messageNotAnObject }
         return document.root
-    }
-
-    private func quoted(_ text: String) -> [UInt8] {
-        JSONWriter.value { $0.string(text) }
     }
 }

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import MessageServer
 
@@ -90,14 +91,7 @@ enum ProgramName {
 
 /// Quotes `text` where necessary, so that a shell reads it as one word.
 func shellWord(_ text: String) -> String {
-    let isPlain = text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "/._-+:,@%".utf8.contains(byte)
-        }
-    }
+    let isPlain = text.utf8.allSatisfy { $0.isDigit || $0.isLetter || "/._-+:,@%".utf8.contains($0) }
     if isPlain, !text.isEmpty { return text }
     return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }

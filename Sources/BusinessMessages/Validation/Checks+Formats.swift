@@ -40,7 +40,13 @@ extension StringProtocol {
     var isUUID: Bool {
         guard utf8.count == 36 else { return false }
         let groups = utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(\.isHexadecimal)
+        return groups.map(\.count) == [8, 4, 4, 4, 12]
+            && groups.joined().allSatisfy { hexadecimalValue($0) != nil }
+    }
+
+    /// Whether the text is `count` hexadecimal digits.
+    func isHexadecimal(digits count: Int) -> Bool {
+        utf8.count == count && utf8.allSatisfy { hexadecimalValue($0) != nil }
     }
 
     /// Whether the text is an absolute URL with a host, in printable ASCII (RFC 3986 §4.3).
@@ -56,7 +62,7 @@ extension StringProtocol {
         let port = place[end...]
         return end > place.startIndex
             && (port.isEmpty
-                || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isASCIIDigit))
+                || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isDigit))
     }
 
     /// The scheme of a text that has `://`; nil without it, and for a scheme of more than 64 bytes.
@@ -75,7 +81,7 @@ extension StringProtocol {
     /// is printable ASCII.
     func webAuthority(schemes: Set<String>) -> String? {
         // A scheme of a few letters of ASCII is compared, so that no long text from outside is normalized.
-        guard let scheme = webScheme, scheme.utf8.allSatisfy(\.isASCIILetter),
+        guard let scheme = webScheme, scheme.utf8.allSatisfy(\.isLetter),
             schemes.contains(scheme.lowercased())
         else { return nil }
         let rest = utf8.dropFirst(scheme.utf8.count + 3)
@@ -93,32 +99,9 @@ extension StringProtocol {
         let parts = utf8.split(omittingEmptySubsequences: false) {
             $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
         }
-        return (2...3).contains(parts[0].count) && parts[0].allSatisfy(\.isASCIILetter)
+        return (2...3).contains(parts[0].count) && parts[0].allSatisfy(\.isLetter)
             && parts.dropFirst().allSatisfy { part in
-                (1...8).contains(part.count) && part.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit }
+                (1...8).contains(part.count) && part.allSatisfy { $0.isLetter || $0.isDigit }
             }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-
-    /// Whether the byte is an ASCII letter; setting the bit 0x20 makes an upper-case letter lower case.
-    fileprivate var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
-
-    fileprivate var isHexadecimal: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
-    }
-}
-
-extension StringProtocol {
-    /// Whether the text is `count` hexadecimal digits.
-    func isHexadecimal(digits count: Int) -> Bool {
-        utf8.count == count && utf8.allSatisfy(\.isHexadecimal)
     }
 }

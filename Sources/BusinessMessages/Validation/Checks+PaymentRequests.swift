@@ -5,29 +5,22 @@ extension Checks {
     static let paymentMessage = object(
         "PaymentRequest",
         [
-            .required("payment", requestedPayment), .optional("fallback", words),
-            .optional("locale", nullable(locale)), .optional("intent", text), .optional("group", text),
-            .optional("type", oneOf(["interactive"], .messageType)),
-        ])
+            .required("payment", requestedPayment)
+        ] + completedMessageMembers)
 
     private static let requestedPayment = object(
         "PaymentRequest",
         [
-            .required("paymentRequest", requestedSum), .required("receivedMessage", bubble),
-            .optional("replyMessage", bubble), .optional("images", list(of: image)),
-            .optional("sessionIdentifier", uuid(.sessionIdentifier)),
-        ]
+            .required("paymentRequest", requestedSum)
+        ] + completedRequestMembers
             + ["requestIdentifier", "merchantSession", "endpoints"].map {
-                .optional($0, serversPaymentMember)
+                .optional($0, serversMember(.paymentMember))
             },
         then: { request, inspection in
-            for name in ["receivedMessage", "replyMessage"] {
-                if let bubble = request[name] { checkBubbleMembers(bubble, ofApp: false, &inspection) }
-            }
             if let style = request["receivedMessage"]?["style"], !style.equals("large") {
                 inspection.report(.paymentStyle, at: style, allowed: "large")
             }
-            checkImages(of: request, &inspection)
+            checkBubblesAndImages(request, &inspection)
         })
 
     private static let requestedSum = object(
@@ -37,18 +30,13 @@ extension Checks {
                 "applePay",
                 object(
                     "PaymentRequest",
-                    applePayMembers + [.optional("merchantIdentifier", serversPaymentMember)]))
+                    applePayMembers + [.optional("merchantIdentifier", serversMember(.paymentMember))]))
         ],
         then: { request, inspection in
             unique(
                 request["shippingMethods"]?.objects ?? [], "identifier", .shippingIdentifiers, &inspection)
             checkSum(of: request, &inspection)
         })
-
-    private static let serversPaymentMember: Check = { value, inspection in
-        inspection.report(
-            .paymentMember, at: value, found: "a value", allowed: "nothing; the server sets this member")
-    }
 
     /// Checks that the request makes a valid ``PaymentSheet``, unless other checks have already found errors.
     private static func checkSum(of request: JSONValue, _ inspection: inout Inspection) {

@@ -8,34 +8,49 @@ extension Checks {
     static let signInMessage = object(
         "SignInRequest",
         [
-            .required("signIn", signIn), .optional("fallback", words), .optional("locale", nullable(locale)),
-            .optional("intent", text), .optional("group", text),
-            .optional("type", oneOf(["interactive"], .messageType)),
-        ])
+            .required("signIn", signIn)
+        ] + completedMessageMembers)
+
+    /// The members of a message that the server turns into an interactive one, beside its request.
+    static let completedMessageMembers: [Member] = [
+        .optional("fallback", words), .optional("locale", nullable(locale)), .optional("intent", text),
+        .optional("group", text), .optional("type", oneOf(["interactive"], .messageType)),
+    ]
+
+    /// The members of such a request that every kind has.
+    static let completedRequestMembers: [Member] = [
+        .required("receivedMessage", bubble), .optional("replyMessage", bubble),
+        .optional("images", list(of: image)), .optional("sessionIdentifier", uuid(.sessionIdentifier)),
+    ]
 
     private static let signIn = object(
         "SignInRequest",
         [
             .optional("scope", list(of: words, minimum: 1)),
             .optional("additionalParameters", all(text, signInParameters)),
-            .required("receivedMessage", bubble), .optional("replyMessage", bubble),
-            .optional("images", list(of: image)), .optional("sessionIdentifier", uuid(.sessionIdentifier)),
-        ] + serversSignInMembers.map { .optional($0, serversSignInMember) },
-        then: { request, inspection in
-            for name in ["receivedMessage", "replyMessage"] {
-                if let bubble = request[name] { checkBubbleMembers(bubble, ofApp: false, &inspection) }
-            }
-            checkImages(of: request, &inspection)
-        })
+        ] + completedRequestMembers
+            + serversSignInMembers.map { .optional($0, serversMember(.signInMember)) },
+        then: checkBubblesAndImages)
+
+    /// Checks the bubbles and the images of a request that the server completes.
+    static let checkBubblesAndImages: Check = { request, inspection in
+        for name in ["receivedMessage", "replyMessage"] {
+            if let bubble = request[name] { checkBubbleMembers(bubble, ofApp: false, &inspection) }
+        }
+        checkImages(of: request, &inspection)
+    }
 
     /// The members of an authentication message that only the server sets.
     private static let serversSignInMembers = [
         "requestIdentifier", "state", "redirectURI", "responseType", "responseEncryptionKey", "clientSecret",
     ]
 
-    private static let serversSignInMember: Check = { value, inspection in
-        inspection.report(
-            .signInMember, at: value, found: "a value", allowed: "nothing; the server sets this member")
+    /// Refuses a member that only the server sets.
+    static func serversMember(_ rule: MessageRule) -> Check {
+        { value, inspection in
+            inspection.report(
+                rule, at: value, found: "a value", allowed: "nothing; the server sets this member")
+        }
     }
 
     private static let signInParameters: Check = { value, inspection in
@@ -54,23 +69,12 @@ extension Checks {
                 inspection.report(
                     .signInParameters, at: value, found: String(name),
                     allowed: "no parameter that the device or the server sets")
-            } else if name.isEmpty || !name.utf8.allSatisfy(isUnreserved) {
+            } else if name.isEmpty || !name.utf8.allSatisfy(\.isUnreserved) {
                 // A percent sign in a name could hide the name of a protocol parameter.
                 inspection.report(
                     .signInParameters, at: value, found: "a name with other characters",
                     allowed: "names of letters, digits and -._~, as in a=1&b=2")
             }
-        }
-    }
-
-    /// Whether the byte is unreserved in URLs (RFC 3986 §2.3).
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-            UInt8(ascii: "~"):
-            true
-        default: false
         }
     }
 }

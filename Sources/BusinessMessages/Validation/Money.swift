@@ -1,3 +1,5 @@
+internal import BalloonJSON
+
 /// An amount of money in Apple Pay's format: digits, optionally with a minus sign and a decimal point.
 struct Money {
     let isNegative: Bool
@@ -14,8 +16,7 @@ struct Money {
         let unsigned = text.utf8.first == UInt8(ascii: "-") ? text.utf8.dropFirst() : text.utf8[...]
         let parts = unsigned.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         digits = Array(parts.joined())
-        guard (1...2).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }),
-            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        guard (1...2).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }), digits.allSatisfy(\.isDigit)
         else { return nil }
         let isZero = digits.allSatisfy { $0 == UInt8(ascii: "0") }
         isNegative = !isZero && unsigned.count < text.utf8.count

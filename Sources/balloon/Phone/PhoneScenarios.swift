@@ -69,10 +69,7 @@ struct PhoneScenarios: Sendable {
         guard let folder else {
             throw InspectorProblem(.conflict, "start balloon dev with --scenarios and a folder")
         }
-        let isPlain = name.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || byte == 0x2D
-                || byte == 0x5F
-        }
+        let isPlain = name.utf8.allSatisfy { $0.isDigit || $0.isLetter || "-_".utf8.contains($0) }
         guard isPlain, (1...64).contains(name.utf8.count) else {
             throw InspectorProblem(
                 .badRequest, "a scenario's name has 1 to 64 letters, digits, - and _")
