@@ -20,11 +20,11 @@ package enum SimulatorError: Error, Sendable, Equatable {
 extension SimulatorError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .addressNotLoopback: "the gateway's address is not a loopback address"
-        case .messageMalformed(let error): "the message is no JSON: \(error.reason) at byte \(error.offset)"
+        case .addressNotLoopback: "the simulator listens on loopback addresses only"
+        case .messageMalformed(let error): "the message is not JSON: \(error)"
         case .messageNotAnObject: "the message is not a JSON object"
-        case .gatewayMissing: "the simulated gateway's address is unknown"
-        case .gatewayRefused(let status): "the simulated gateway refused with \(status)"
+        case .gatewayMissing: "no simulator is running that stores payloads and replies"
+        case .gatewayRefused(let status): "the simulator answered \(status)"
         case .signInStopped(let status): "the sign-in stopped at a page with status \(status)"
         }
     }

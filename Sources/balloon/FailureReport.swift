@@ -16,15 +16,11 @@ struct FailureReport {
         switch error {
         case let error as CommandFailure: self.init(error)
         case let error as ConfigurationError: self.init(error)
-        case let error as StoreError:
-            let advice = Self.advice(about: error)
-            self.init(advice.code, "\(error)", hint: advice.hint)
-        case let error as BackupError:
-            let advice = Self.advice(about: error)
-            self.init(advice.code, "\(error)", hint: advice.hint)
+        case let error as StoreError: self.init(error, Self.advice(about: error))
+        case let error as BackupError: self.init(error, Self.advice(about: error))
         case let error as ReversalNotDead:
             self.init(.usage, "\(error)", hint: "run balloon deadletters list to see the attempts")
-        case let error as SimulatorError: self.init(error)
+        case let error as SimulatorError: self.init(error, Self.advice(about: error))
         case let error as DeviceAnswerError: self.init(error)
         case let error as TransportError: self.init(error)
         case let error as RetentionAPIError: self.init(error)
@@ -37,6 +33,10 @@ struct FailureReport {
     private init(_ code: CommandStatus, _ reason: String, hint: String?) {
         self.code = code
         text = "error: \(reason)\n" + (hint.map { "  hint: \($0)\n" } ?? "")
+    }
+
+    private init(_ error: any Error, _ advice: (code: CommandStatus, hint: String?)) {
+        self.init(advice.code, "\(error)", hint: advice.hint)
     }
 
     private init(_ error: CommandFailure) {
@@ -227,25 +227,15 @@ struct FailureReport {
         }
     }
 
-    private init(_ error: SimulatorError) {
+    private static func advice(about error: SimulatorError) -> (code: CommandStatus, hint: String?) {
         switch error {
-        case .addressNotLoopback:
-            self.init(.usage, "the simulator listens on loopback addresses only", hint: nil)
-        case .messageMalformed(let error):
-            self.init(.badData, "the message is not JSON: \(error)", hint: nil)
-        case .messageNotAnObject: self.init(.badData, "the message is not a JSON object", hint: nil)
+        case .addressNotLoopback: (.usage, nil)
+        case .messageMalformed, .messageNotAnObject: (.badData, nil)
         case .gatewayMissing:
-            self.init(
-                .unavailable, "no simulator is running that stores payloads and replies",
-                hint: "start balloon dev, which --wait, --large and messages over 10 KB need")
-        case .gatewayRefused(let status):
-            self.init(
-                .unavailable, "the simulator answered \(status)",
-                hint: "check that balloon dev listens at that address")
-        case .signInStopped(let status):
-            self.init(
-                .unavailable, "the sign-in stopped at a page with status \(status)",
-                hint: "open the sign-in address of the provider in a browser to see why")
+            (.unavailable, "start balloon dev, which --wait, --large and messages over 10 KB need")
+        case .gatewayRefused: (.unavailable, "check that balloon dev listens at that address")
+        case .signInStopped:
+            (.unavailable, "open the sign-in address of the provider in a browser to see why")
         }
     }
 

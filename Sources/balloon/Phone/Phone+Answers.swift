@@ -42,39 +42,25 @@ extension Phone {
             throw InspectorProblem(.badRequest, "choice must be an object", pointer: "/choice")
         }
         if let outcome = object["outcome"] { return DeviceChoice(items: [try item(outcome, of: offer)]) }
-        let items = object["items"].map { Array($0.elements) } ?? []
-        let fills = object["fills"].map { Array($0.elements) } ?? []
-        guard items.count <= maximumItems, fills.count <= maximumItems else {
+        guard ["items", "fills"].allSatisfy({ object[$0]?.count ?? 0 <= maximumItems }) else {
             throw InspectorProblem("there are more than \(maximumItems) choices", at: object)
         }
-        return DeviceChoice(
-            items: try items.map { item in
-                if let text = item.string { return text }
-                guard let number = item.int else { throw InspectorProblem("an item is a text", at: item) }
-                return "\(number)"
-            },
-            fills: try fills.map { fill in
-                guard let page = fill["page"]?.string, let value = fill["value"]?.string else {
-                    throw InspectorProblem("a fill has the texts page and value", at: fill)
-                }
-                return DeviceChoice.Fill(page: page, value: value)
-            })
+        do throws(Scenario.Mistake) { return try Scenario.choice(object) } catch {
+            throw InspectorProblem(error.reason, at: error.value)
+        }
     }
 
     /// The item of a sign-in or a payment that an outcome names.
     private static func item(_ outcome: JSONValue, of offer: DeviceOffer) throws -> String {
-        let offered = offer.items.map(\.title)
-        switch (outcome.string, offer.kind) {
-        case ("cancel", .applePay):
-            throw InspectorProblem(
-                .unprocessableContent, "a device sends nothing when a payment is cancelled")
-        case ("success", _): return offered.first ?? "success"
-        case ("failure", _): return offered.dropFirst().first ?? "failure"
-        case ("cancel", _): return offered.dropFirst().last ?? "cancel"
-        default:
+        guard let end = outcome.string.flatMap(Scenario.Answer.Outcome.init) else {
             throw InspectorProblem(
                 .badRequest, "the outcome is unknown", pointer: outcome.pointer,
-                offered: ["success", "failure", "cancel"])
+                offered: Scenario.Answer.Outcome.allCases.map(\.rawValue))
         }
+        if end == .cancel, offer.kind == .applePay {
+            throw InspectorProblem(
+                .unprocessableContent, "a device sends nothing when a payment is cancelled")
+        }
+        return end.item(of: offer)
     }
 }

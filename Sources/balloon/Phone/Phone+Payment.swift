@@ -42,12 +42,7 @@ extension Phone {
         guard let id = object["to"]?.string else {
             throw InspectorProblem(.badRequest, "to names the message", pointer: "/to")
         }
-        // The thread's message lacks the parts that were added when it was sent.
-        guard let message = gateway.messages(for: book.id).last(where: { $0.id == MessageID(id) })?.message
-        else {
-            throw InspectorProblem(
-                .conflict, "the simulated gateway has forgotten this request; ask the business for another")
-        }
+        let message = try sent(MessageID(id), to: book.id)
         let name = PaymentSheets.Name(customer: book.id, message: MessageID(id))
         let now = SystemClock.secondsSince1970()
         do {

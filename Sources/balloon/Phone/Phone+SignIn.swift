@@ -21,11 +21,7 @@ extension Phone {
                 .unprocessableContent,
                 "the business has a provider of its own; the phone signs in at that of balloon dev only")
         }
-        // The thread's message lacks the parts that were added when it was sent.
-        guard let request = gateway.messages(for: customer.id).last(where: { $0.id == id })?.message else {
-            throw InspectorProblem(
-                .conflict, "the simulated gateway has forgotten this request; ask the business for another")
-        }
+        let request = try sent(id, to: customer.id)
         let ends = try DeviceOffer(request).items.map(\.title)
         let end = ends.indices.first { choice.items.first == ends[$0] || choice.items.first == "\($0 + 1)" }
         guard let end, end < 2 else { return nil }
@@ -38,6 +34,15 @@ extension Phone {
         } catch let error as SimulatorError {
             throw InspectorProblem(.unprocessableContent, error.description)
         }
+    }
+
+    /// A request as it was sent, with the parts that the thread's message lacks; throws a problem when it is too old.
+    func sent(_ id: MessageID, to customer: CustomerID) throws(InspectorProblem) -> JSONDocument {
+        guard let request = gateway.messages(for: customer).last(where: { $0.id == id })?.message else {
+            throw InspectorProblem(
+                .conflict, "the simulated gateway has forgotten this request; ask the business for another")
+        }
+        return request
     }
 
     /// The user name at the provider: the letters and digits of the customer's name, in lower case.

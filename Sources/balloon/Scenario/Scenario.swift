@@ -29,10 +29,24 @@ struct Scenario: Sendable {
     /// The customer's answer to an interactive message.
     struct Answer: Sendable {
         /// The end of a sign-in or a payment.
-        enum Outcome: String, CaseIterable, Sendable { case success, failure, cancel }
+        enum Outcome: String, CaseIterable, Sendable {
+            case success, failure, cancel
+
+            /// The item of a question that this names: the first, the second or the last.
+            func item(of offer: DeviceOffer) -> String {
+                let titles = offer.items.map(\.title)
+                let item =
+                    switch self {
+                    case .success: titles.first
+                    case .failure: titles.dropFirst().first
+                    case .cancel: titles.dropFirst().last
+                    }
+                return item ?? rawValue
+            }
+        }
 
         /// The chosen items and the filled pages.
-        var choice = DeviceChoice(items: [], fills: [])
+        var choice = DeviceChoice()
         var outcome: Outcome?
         /// Sign-ins: the user name at the provider.
         var user: String?
@@ -99,8 +113,8 @@ struct Scenario: Sendable {
         var steps: [Step] = []
         for step in list.elements {
             let action = try Self.action(step)
-            let name = try Self.text(step["name"]) ?? action.name
-            steps.append(Step(name: "\(steps.count + 1) \(name)", action: action))
+            let name = try Self.text(step["name"]) ?? Self.actions.first { step[$0] != nil }
+            steps.append(Step(name: "\(steps.count + 1) \(name ?? "")", action: action))
         }
         self.steps = steps
     }
@@ -143,22 +157,7 @@ struct Scenario: Sendable {
         guard let choice = value["choice"] else { throw Mistake(value: value, reason: "answer has a choice") }
         try check(choice, ["items", "fills", "outcome", "user", "shippingMethod", "country"])
         var answer = Answer()
-        var items: [String] = []
-        for item in try list(choice["items"]) {
-            guard let text = item.string ?? item.int.map({ "\($0)" }) else {
-                throw Mistake(value: item, reason: "an item is a text or a number")
-            }
-            items.append(text)
-        }
-        var fills: [DeviceChoice.Fill] = []
-        for fill in try list(choice["fills"]) {
-            try check(fill, ["page", "value"])
-            guard let page = fill["page"]?.string, let value = fill["value"]?.string else {
-                throw Mistake(value: fill, reason: "a fill has the texts page and value")
-            }
-            fills.append(DeviceChoice.Fill(page: page, value: value))
-        }
-        answer.choice = DeviceChoice(items: items, fills: fills)
+        answer.choice = try self.choice(choice)
         if let value = choice["outcome"] {
             guard let outcome = value.string.flatMap(Answer.Outcome.init) else {
                 throw Mistake(value: value, reason: "the outcome is success, failure or cancel")
@@ -169,6 +168,25 @@ struct Scenario: Sendable {
         answer.shippingMethod = try text(choice["shippingMethod"])
         answer.country = try text(choice["country"])
         return answer
+    }
+
+    /// Reads `{"items":[…],"fills":[{"page","value"}]}`; both members may be missing.
+    static func choice(_ object: JSONValue) throws(Mistake) -> DeviceChoice {
+        var choice = DeviceChoice()
+        for item in try list(object["items"]) {
+            guard let text = item.string ?? item.int.map({ "\($0)" }) else {
+                throw Mistake(value: item, reason: "an item is a text or a number")
+            }
+            choice.items.append(text)
+        }
+        for fill in try list(object["fills"]) {
+            try check(fill, ["page", "value"])
+            guard let page = fill["page"]?.string, let value = fill["value"]?.string else {
+                throw Mistake(value: fill, reason: "a fill has the texts page and value")
+            }
+            choice.fills.append(DeviceChoice.Fill(page: page, value: value))
+        }
+        return choice
     }
 
     private static func content(_ sent: JSONValue) throws(Mistake) -> Sent {
@@ -234,14 +252,6 @@ struct Scenario: Sendable {
 }
 
 extension Scenario.Step.Action {
-    fileprivate var name: String {
-        switch self {
-        case .send: "send"
-        case .answer: "answer"
-        case .expect: "expect"
-        case .none: "none"
-        }
-    }
     /// Whether the customer sends something.
     var isCustomers: Bool {
         switch self {

@@ -116,11 +116,11 @@ struct ScenarioRun {
             let outer = document.root["interactiveData"], let data = outer["data"],
             data["requestIdentifier"] != nil
         else { return message }
-        func quoted(_ text: String) -> [UInt8] {
-            JSONWriter.value { $0.string(text) }
+        let identifier = JSONWriter.quoted(request)
+        var members = ["data": data.replacing(members: ["requestIdentifier": identifier])]
+        if outer["sessionIdentifier"] != nil {
+            members["sessionIdentifier"] = JSONWriter.quoted(offer.session)
         }
-        var members = ["data": data.replacing(members: ["requestIdentifier": quoted(request)])]
-        if outer["sessionIdentifier"] != nil { members["sessionIdentifier"] = quoted(offer.session) }
         return document.root.replacing(members: ["interactiveData": outer.replacing(members: members)])
     }
 
@@ -151,7 +151,7 @@ struct ScenarioRun {
                 to: offer, reporting: try await device.run(payment, over: CurlTransport()).state)
         }
         var choice = answer.choice
-        if let outcome = answer.outcome { choice.items = [Self.item(outcome, of: offer)] }
+        if let outcome = answer.outcome { choice.items = [outcome.item(of: offer)] }
         let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
         return try DeviceAnswer(to: offer, choosing: choice, today: today)
     }
@@ -163,18 +163,6 @@ struct ScenarioRun {
         let index = titles.firstIndex(of: item) ?? Int(item).map { $0 - 1 }
         let ends = Scenario.Answer.Outcome.allCases
         return index.flatMap { ends.indices.contains($0) ? ends[$0] : nil }
-    }
-
-    /// The item of a question that an outcome names: the first, the second or the last.
-    private static func item(_ outcome: Scenario.Answer.Outcome, of offer: DeviceOffer) -> String {
-        let titles = offer.items.map(\.title)
-        let item =
-            switch outcome {
-            case .success: titles.first
-            case .failure: titles.dropFirst().first
-            case .cancel: titles.dropFirst().last
-            }
-        return item ?? outcome.rawValue
     }
 
     private func post(_ message: [UInt8]) async throws -> [String] {
