@@ -69,13 +69,13 @@ package struct JournalFiles: Sendable {
     /// Returns the conversations that are not simply with their handler, the one with the oldest change first.
     ///
     /// Reads the snapshot and the later records; the whole journal when the snapshot is missing, or was made with other
-    /// limits of the deduplication. Throws ``StoreError/quarantined(file:)`` and the first damage of the records that it read.
-    package func assignedConversations() throws -> [Store.AssignedConversation] {
+    /// limits of the deduplication. `damage` is the first damage of what it read, ``StoreError/quarantined(file:)`` or
+    /// ``StoreError/damaged(file:line:)``; the conversations may then lack some, or have an older state.
+    package func assignedConversations() throws -> (
+        conversations: [Store.AssignedConversation], damage: StoreError?
+    ) {
         let configuration = StoreConfiguration(directory: dataDirectory)
         var reader = try JournalReader(directory)
-        if let damaged = reader.quarantined.first {
-            throw StoreError.quarantined(file: directory + "/" + damaged)
-        }
         let base = try? SnapshotFile(configuration).restore(reader.segments[...]).get()
         var state = base?.state ?? RecoveredJournal(configuration)
         let covered = base?.lastRecord ?? 0
@@ -83,8 +83,8 @@ package struct JournalFiles: Sendable {
             record, number, location throws(StoreError) in
             if number > covered { state.apply(record, number: number, at: location) }
         }
-        if let damage = reader.damage { throw damage }
-        return state.assignments.shown.map { key, entry in
+        let quarantined = reader.quarantined.first.map { StoreError.quarantined(file: directory + "/" + $0) }
+        let conversations = state.assignments.shown.map { key, entry in
             Store.AssignedConversation(
                 business: key.business, customer: key.customer, assignment: entry.assignment)
         }.sorted {
@@ -92,6 +92,7 @@ package struct JournalFiles: Sendable {
             ($0.assignment.since?.milliseconds ?? 0, $0.assignment.record)
                 < ($1.assignment.since?.milliseconds ?? 0, $1.assignment.record)
         }
+        return (conversations, quarantined ?? reader.damage)
     }
 
     /// Calls `body` with each record of the journal, in order; does nothing when there is no journal.

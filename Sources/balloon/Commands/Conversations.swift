@@ -35,7 +35,7 @@ struct Conversations: AsyncParsableCommand {
         func run() async throws {
             let business = try options.business(business)
             options.writeHeader("LAST", "LINES", "BUSINESS", "CUSTOMER", "STATE")
-            let assigned = try options.journal().assignedConversations()
+            let (assigned, damage) = try options.journal().assignedConversations()
             let assignments = Dictionary(assigned.map { ($0.key, $0.assignment) }) { _, last in last }
             let found = try summaries(assigned).filter { business == nil || $0.business == business }
             for summary in found.sorted(by: { $0.lastAt < $1.lastAt }) {
@@ -46,7 +46,9 @@ struct Conversations: AsyncParsableCommand {
                     ConversationRendering.text(summary, assignment),
                     json: ConversationRendering.json(summary, assignment))
             }
-            // The list omits damaged conversations, so the exit code must report them.
+            // The list omits damaged conversations, and may have an older state after damage of the journal, so the exit code
+            // must report both.
+            if let damage { throw damage }
             if let file = try options.files().quarantined().first {
                 throw StoreError.quarantinedConversation(file: file)
             }

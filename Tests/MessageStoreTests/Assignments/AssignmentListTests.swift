@@ -12,7 +12,7 @@ import Testing
     private let ana = person("ana", name: "Ana")
 
     private func listed() throws -> [Store.AssignedConversation] {
-        try JournalFiles(dataDirectory: directory.path).assignedConversations()
+        try JournalFiles(dataDirectory: directory.path).assignedConversations().conversations
     }
 
     private func problems() throws -> [StoreProblem.Kind] {
@@ -52,6 +52,20 @@ import Testing
         #expect(try listed().map(\.assignment) == [waiting, closed])
         await reopened.close()
         #expect(try listed().map(\.customer) == [other, customer])
+    }
+
+    @Test func `a damaged journal lists what is left, and says where it is damaged`() async throws {
+        let store = try directory.open()
+        _ = await store.append(message("m1"))
+        let claimed = try await store.assign(.claim(ana), business, CustomerID("urn:mbid:d"))
+        await store.close()
+        try Directory.remove(directory.path + "/snapshot")
+        let segment = directory.path + "/journal/" + (try #require(try directory.segments().min()))
+        let text = String(decoding: try File(segment, for: .reading).readAll(), as: UTF8.self)
+        try AtomicFile.write(Array(text.replacing("\"m1\"", with: "\"m2\"").utf8), to: segment)
+        let (found, damage) = try JournalFiles(dataDirectory: directory.path).assignedConversations()
+        #expect(found.map(\.assignment) == [claimed])
+        #expect(damage == .damaged(file: segment, line: 2))
     }
 
     @Test func `a start removes the copies that earlier versions kept`() async throws {

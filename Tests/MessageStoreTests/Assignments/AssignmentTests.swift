@@ -228,7 +228,7 @@ import Testing
         try await store.finish(second, result: .handled)
         #expect(store.assignment(of: business, customer) == .handler)
         await store.journal.flush()
-        #expect(try store.files.assignedConversations().isEmpty)
+        #expect(try store.files.assignedConversations().conversations.isEmpty)
         await store.close()
         for snapshot in [true, false] {
             if !snapshot { try Directory.remove(directory.path + "/snapshot") }
