@@ -8,7 +8,7 @@ from suite import DESK, LOST, PHONE, SIZES, Suite, main
 
 
 class Tests(Suite):
-    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "token_removed", "storage_off",
+    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "own_token", "token_removed", "storage_off",
            "two_tabs", "everybody", "planted"]
 
     def serve(self, name):
@@ -504,6 +504,31 @@ class Tests(Suite):
         page.allowed = [r"403 \(Forbidden\)"]
         page.press_button("Claim")
         page.see("This token may not do that")
+
+    def own_token(self):
+        """A token with a person needs no name, and cannot take what a colleague has."""
+        self.server.ask_for_person("owned1")
+        page = self.page()
+        page.type("#token", self.server.token)
+        page.press_button("Open the inbox")
+        page.see("Enter your name")
+        page.script("document.querySelector('#token').value = ''")
+        page.type("#token", self.server.agent)
+        page.press_button("Open the inbox")
+        page.see("Ada")
+        assert page.script("return document.querySelector('.switch').disabled")
+        self.open(page, "owned1")
+        page.press_button("Claim")
+        page.see("You have this conversation")
+        page.type("#text", "Ada here.")
+        page.press_button("Send")
+        self.until("her text at the gateway", lambda: len(self.at_gateway("Ada here.")) == 1)
+        conversation = f"/v1/businesses/fish/conversations/{self.conversation('owned1')}"
+        assert self.server.call(conversation)["person"]["id"] == "agent-7"
+        self.server.call(conversation + "/claim", "POST", {"person": {"id": "ben", "name": "Ben"}, "take": True})
+        page.see("Ben has this conversation")
+        page.wait("no button to take over", "!document.querySelector('.thread-actions button')")
+        assert "Take" not in page.script("return document.querySelector('.main').innerText")
 
     def token_removed(self):
         token, entry = self.server.issue("removed", "read,send")

@@ -13,7 +13,10 @@ const refreshPause = 5_000;
 /// (detail: a sentence).
 export class Desk extends EventTarget {
   api;
+  /// The person of this page: that of the token, or the name that was entered.
   me;
+  /// Whether this person may take conversations from others, and open and close the help desk.
+  supervises = true;
   businesses = [];
   business = "";
   conversations = new Map();
@@ -52,7 +55,10 @@ export class Desk extends EventTarget {
 
   /// Reads the businesses of the token, and starts to follow events; throws a `Problem` on failure.
   async begin() {
-    this.businesses = (await this.api.read("/v1/businesses")).businesses;
+    const { businesses, person, supervises = true } = await this.api.read("/v1/businesses");
+    this.businesses = businesses;
+    this.supervises = supervises;
+    if (person) this.me = { name: person.id, ...person };
     const remembered = recall("business");
     this.business = (this.businesses.find((one) => one.slug === remembered) ?? this.businesses[0])?.slug ?? "";
     this.#stream = new Stream(this.api, {

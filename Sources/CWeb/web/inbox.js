@@ -58,7 +58,7 @@ function explained(kind, body, status, retryAfter) {
 function showSignIn(message = "", name = "") {
   document.title = "Inbox";
   const token = element("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true, "aria-describedby": "token-hint" });
-  const person = element("input", { id: "name", autocomplete: "name", required: true, maxlength: 60, dir: "auto", value: name, "aria-describedby": "name-hint" });
+  const person = element("input", { id: "name", autocomplete: "name", maxlength: 60, dir: "auto", value: name, "aria-describedby": "name-hint" });
   const problem = element("p", { class: "failure", role: "alert" }, message);
   const submit = element("button", { class: "primary wide" }, "Open the inbox");
   const form = element("form", { class: "start" },
@@ -66,13 +66,13 @@ function showSignIn(message = "", name = "") {
     element("label", { for: "token" }, "Token"), token,
     element("p", { class: "hint", id: "token-hint" }, "From the operator: balloon token issue --may read,send. It stays in this tab."),
     element("label", { for: "name" }, "Your name"), person,
-    element("p", { class: "hint", id: "name-hint" }, "Colleagues see it on your conversations. Two people need two names."),
+    element("p", { class: "hint", id: "name-hint" }, "Colleagues see it on your conversations. A token of your own knows it."),
     problem, submit);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const session = { token: token.value.trim(), name: person.value.trim().replace(/\s+/gu, " ") };
     if (!/^[\x21-\x7e]+$/u.test(session.token)) return fill(problem, "A token begins with bln_ and has no spaces. Copy it again.");
-    if (!identifier(session.name)) return fill(problem, "The name needs a letter or a digit.");
+    if (session.name && !identifier(session.name)) return fill(problem, "The name needs a letter or a digit.");
     submit.disabled = true;
     fill(problem);
     const failure = await open(session);
@@ -117,10 +117,12 @@ async function open(session) {
     desk.end();
     return error.message;
   }
-  if (desk.businesses.length === 0) {
+  const lack = desk.businesses.length === 0 ? "This token has no business. Ask the operator for another one." : desk.me.id ? "" : "Enter your name, because the token names no person.";
+  if (lack) {
     desk.end();
-    return "This token has no business. Ask the operator for another one.";
+    return lack;
   }
+  session.name = desk.me.name;
   show(desk, session, remember("inbox", JSON.stringify(session)));
   return "";
 }
@@ -193,6 +195,7 @@ function show(desk, session, isKept) {
     businessName.classList.toggle("visually-hidden", names.length > 1);
     say(businessName, visible(current?.name || desk.business));
     openSwitch.hidden = !desk.people;
+    openSwitch.disabled = !desk.supervises;
     openSwitch.setAttribute("aria-checked", String(Boolean(desk.people?.open)));
     openSwitch.setAttribute("aria-label", "Help desk is open");
     openSwitch.title = visible(desk.people?.text ?? "");

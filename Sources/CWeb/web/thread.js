@@ -356,7 +356,7 @@ export class Thread {
       fill(this.#holder, parts.map(([label, text]) => element("p", { dir: "auto" }, label && element("strong", {}, label), text)));
     }
     this.#holder.dataset.state = isMine ? "mine" : one.state;
-    const [shown, more = []] = offers[isMine ? "mine" : one.state] ?? [[]];
+    const [shown, more = []] = offers[one.state === "person" && (isMine ? "mine" : desk.supervises ? "person" : "closed") || one.state] ?? [[]];
     if (this.#actions.dataset.offered !== [...shown, ...more].join()) {
       const hadFocus = this.#actions.contains(document.activeElement);
       this.#actions.dataset.offered = [...shown, ...more].join();

@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
+import MessageStore
 
 /// One authenticated request for an operation, with checked parameters; a copy that stays valid after the HTTP handler
 /// returns.
@@ -105,6 +106,25 @@ struct APIRequest: Sendable {
             guard let number = UInt64(try path("record")) else { throw APIProblem(.notFound) }
             return numbers.record(number)
         }
+    }
+
+    /// The person for whom the request acts: the token's own, or for a token without a person the one that a body names.
+    ///
+    /// Throws `other-person` when the body names another person than the token, unless `mayBeOther`.
+    func person(in body: JSONValue, mayBeOther: Bool = false) throws(APIProblem) -> Person? {
+        let named = try body["person"].map { value throws(APIProblem) in try Person(api: value) }
+        guard let own = token.person else { return named }
+        if let named, named.id != own.id {
+            if mayBeOther { return named }
+            throw APIProblem(.otherPerson, at: body["person"] ?? body)
+        }
+        return own
+    }
+
+    /// Refuses what a token with a person may do only with the right `supervise`.
+    func requireSupervision() throws(APIProblem) {
+        guard !token.supervises else { return }
+        throw APIProblem(.rightMissing, "the operation requires the right supervise")
     }
 
     /// The first value of a query's parameter; nil when it is absent.

@@ -5,7 +5,7 @@ extension JSONSchema {
     static let restarted = closed(["restarted": #"{"const":true}"#]).named("Restarted")
     static let person = closed(["id": .text, "name": .text.optional, "since": .time.optional]).named("Person")
     static let claim = closed([
-        "person": closed(["id": personText, "name": personText.optional]), "take": .flag.optional,
+        "person": closed(["id": personText, "name": personText.optional]).optional, "take": .flag.optional,
     ]).named("Claim")
     static let release = closed(["to": choice(["handler", "waiting"]), "note": .text.optional])
         .named("Release")

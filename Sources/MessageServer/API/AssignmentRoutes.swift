@@ -4,7 +4,8 @@ import MessageStore
 
 /// The operations that claim a conversation for a person, release it, or close it.
 ///
-/// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true}`.
+/// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true}`. A token with a person needs no
+///   `person`; it needs the right `supervise` to name another person, and to take.
 /// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and optionally a `note`.
 /// - `POST …/{c}/close`; the customer is not told, because Apple has no such message.
 ///
@@ -47,9 +48,12 @@ struct AssignmentRoutes: Sendable {
 
     private static func claim(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
         let root = try request.object(["person", "take"])
-        guard let person = root["person"] else { throw APIProblem(.badMember, "person is missing", at: root) }
         let takes = try root.flag("take")
-        return .claim(try Person(api: person), takes: takes)
+        if takes { try request.requireSupervision() }
+        guard let person = try request.person(in: root, mayBeOther: request.token.supervises) else {
+            throw APIProblem(.badMember, "person is missing", at: root)
+        }
+        return .claim(person, takes: takes)
     }
 
     private static func release(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
@@ -70,11 +74,15 @@ struct AssignmentRoutes: Sendable {
         guard let customer = facts.customer else { throw APIProblem(.notFound) }
         let tags = request.list("if-match")
         let assignment = try await store.assign(change, business, customer) {
-            [identity = store.identity] assignment, isClosed in
-            tags.map {
-                EntityTag.isStrongMatch(
-                    ConversationFacts.tag(assignment, isClosed: isClosed, in: identity), $0)
-            } ?? true
+            [identity = store.identity, token = request.token] assignment, isClosed in
+            let tag = ConversationFacts.tag(assignment, isClosed: isClosed, in: identity)
+            if let tags, !EntityTag.isStrongMatch(tag, tags) { return .changed }
+            // A claim is refused by the change itself, unless it takes.
+            if case .claim = change { return nil }
+            guard let holder = assignment.person, !token.supervises, holder.id != token.person?.id else {
+                return nil
+            }
+            return .claimed(by: holder)
         }
         if case .claim = change {
             watch.recordSign(in: ConversationID(business: business, customer: customer))
@@ -83,6 +91,11 @@ struct AssignmentRoutes: Sendable {
             watch.waits.end(in: ConversationID(business: business, customer: customer))
             watch.wakeUp()
         }
-        return facts.changed(to: assignment).answer(in: store.identity)
+        var answer = facts.changed(to: assignment).answer(in: store.identity)
+        answer.audit = { [store] entry in
+            entry.conversations = store.ledgerNames(of: customer, business)
+            entry.assigned = assignment.person?.id
+        }
+        return answer
     }
 }

@@ -23,6 +23,7 @@ struct PresenceRoutes: Sendable {
                 .put, Self.path, may: .send, body: .json(maximumBytes: 64 << 10, .presence),
                 "Set whether people are there", .presence
             ) { request in
+                try request.requireSupervision()
                 let business = try business(request)
                 let root = try request.object(["open", "text"])
                 _ = try root.needed("open", "must be true or false", \.bool)
