@@ -204,7 +204,9 @@ package final class RunningServer: Sendable {
             + ConversationRoutes.make(
                 conversationFiles, pipelines.deliveries.attachments.files, store, watch: pipelines.watch,
                 journalReaders: journalReaders)
-            + ConversationListRoutes(store: store, files: conversationFiles).routes()
+            + ConversationListRoutes(
+                store: store, files: conversationFiles, settings: pipelines.watch.settings
+            ).routes()
             + SendingRoutes(
                 sender: pipelines.sender, conversations: conversationFiles, uploads: uploads,
                 journalReaders: journalReaders
@@ -217,6 +219,7 @@ package final class RunningServer: Sendable {
                 store: store, files: conversationFiles, indicators: typing, watch: pipelines.watch
             ).routes()
             + PresenceRoutes(watch: pipelines.watch).routes()
+            + QueueRoutes(store: store, settings: pipelines.watch.settings).routes()
             + PaymentWithdrawalRoutes(results: payments.results).routes()
             + DeliveryOperations(store: store, journalReaders: journalReaders).routes()
             + EventRoutes.make(events)

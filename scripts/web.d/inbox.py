@@ -3,12 +3,12 @@ import json, shutil, time
 
 from browser import Failure, Page
 from person import Person
-from server import Server
+from server import PEOPLE, Server
 from suite import DESK, LOST, PHONE, SIZES, Suite, main
 
 
 class Tests(Suite):
-    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "own_token", "token_removed", "storage_off",
+    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "queues", "own_token", "token_removed", "storage_off",
            "two_tabs", "everybody", "planted"]
 
     def serve(self, name):
@@ -504,6 +504,35 @@ class Tests(Suite):
         page.allowed = [r"403 \(Forbidden\)"]
         page.press_button("Claim")
         page.see("This token may not do that")
+
+    def queues(self):
+        """Rules place two customers; the higher priority comes first, and a transfer moves a conversation."""
+        known = {"businessID": "b-1", "name": "Sam's Fish", "handler": {"builtin": "demo"}, "people": PEOPLE}
+        self.server.business({**known, "people": {**PEOPLE, "queues": [{"id": "general", "name": "General"}, {"id": "returns", "name": "Returns", "priority": 5}],
+                                                  "rules": [{"queue": "returns", "words": ["parcel"]}]}})
+        try:
+            page = self.page("Quinn", DESK)
+            page.wait("the queues", "(async () => { document.querySelector('.tab').click(); const { token } = JSON.parse(sessionStorage.getItem('balloon.inbox')); return (await (await fetch('/v1/businesses/fish/queues', { headers: { Authorization: `Bearer ${token}` } })).json()).queues.length === 2; })()")
+            self.server.ask_for_person("queue1")
+            self.server.write("My parcel", "queue2")
+            self.server.ask_for_person("queue2")
+            page.go(self.server.origin + "/inbox")
+            page.wait("the queue of the second row", "document.querySelector('.row')?.innerText.includes('Returns')")
+            self.picture(page, "queues-desk")
+            page.press_button("Take next")
+            page.wait("the customer with the parcel", "document.querySelector('.thread-title h2')?.innerText.includes('queue2')")
+            page.see("Returns (1: word parcel)")
+            page.press_button("Transfer")
+            page.script("document.querySelector('#to-queue').value = 'general'")
+            page.press_button("Transfer", "document.querySelector('dialog')")
+            page.see("General (transfer)")
+            assert self.server.call(f"/v1/businesses/fish/conversations/{self.conversation('queue2')}")["queue"]["id"] == "general"
+            page.script("const one = document.querySelector('#queue'); one.value = 'returns'; one.dispatchEvent(new Event('change', { bubbles: true }))")
+            page.see("Nobody waits")
+            page.press_button("Take next")
+            page.see("No conversation waits for you")
+        finally:
+            self.server.business(known)
 
     def own_token(self):
         """A token with a person needs no name, and cannot take what a colleague has."""

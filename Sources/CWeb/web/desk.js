@@ -23,6 +23,10 @@ export class Desk extends EventTarget {
   unread = new Set();
   selected = "";
   view = "queue";
+  /// The queues of the business: `{"id", "name", "priority"}`; empty without queues.
+  queues = [];
+  /// The queue to which the view `queue` is limited; empty for all.
+  queue = "";
   filter = { state: "", q: "" };
   /// The conversation ids in the view `all`, and the address of its next page.
   all = { ids: [], next: undefined, searched: undefined };
@@ -100,6 +104,8 @@ export class Desk extends EventTarget {
     this.all = { ids: [], next: undefined, searched: undefined };
     this.selected = "";
     this.people = undefined;
+    this.queues = [];
+    this.queue = "";
     this.#tell("businesses");
     void this.reload();
   }
@@ -114,9 +120,11 @@ export class Desk extends EventTarget {
     this.isLoading = true;
     this.#tell("lists");
     try {
-      const [held, businesses] = await Promise.all([this.#readHeld(), this.api.read("/v1/businesses"), this.loadAll(false)]);
+      const [held, businesses, { queues }] = await Promise.all([this.#readHeld(), this.api.read("/v1/businesses"), this.api.read(`${this.path}/queues`), this.loadAll(false)]);
       if (generation !== this.#generation) return;
       this.businesses = businesses.businesses;
+      this.queues = queues;
+      if (!this.queueOf({ queue: { id: this.queue } })) this.queue = "";
       for (const [id, one] of this.conversations) {
         if (!held.has(id) && (one.state === "waiting" || one.state === "person")) this.conversations.delete(id);
       }
@@ -217,13 +225,20 @@ export class Desk extends EventTarget {
     const all = [...this.conversations.values()];
     const time = (one) => Date.parse(one.since ?? one.last?.at ?? 0);
     switch (view) {
-      case "queue": return all.filter((one) => one.state === "waiting").sort((a, b) => time(a) - time(b) || (a.id < b.id ? -1 : 1));
+      case "queue": {
+        const priority = (one) => one.queue?.priority ?? this.queueOf(one)?.priority ?? 0;
+        return all.filter((one) => one.state === "waiting" && (!this.queue || (this.queueOf(one) ?? this.queues[0])?.id === this.queue))
+          .sort((a, b) => priority(b) - priority(a) || time(a) - time(b) || (a.id < b.id ? -1 : 1));
+      }
       case "mine": return all.filter((one) => this.isMine(one)).sort((a, b) => Date.parse(b.last?.at ?? 0) - Date.parse(a.last?.at ?? 0));
       default: return this.all.ids.map((id) => this.conversations.get(id)).filter(Boolean);
     }
   }
 
   isMine(one) { return one?.state === "person" && one.person?.id === this.me.id; }
+
+  /// The queue of a conversation; undefined when it is in none that the business has.
+  queueOf(one) { return this.queues.find(({ id }) => id === one?.queue?.id); }
 
   /// Opens a conversation, and marks it as read.
   select(id) {
@@ -245,6 +260,10 @@ export class Desk extends EventTarget {
       case "conversation.handedOff": case "conversation.claimed": case "conversation.released": case "conversation.closed":
         this.#changeState(event, known);
         break;
+      case "conversation.queued":
+        if (known) Object.assign(known, { queue: event.queue, note: event.note });
+        this.#tell("lists");
+        break;
       case "message.received": case "message.accepted": case "message.failed":
         this.#changeLine(event, known);
         break;
@@ -264,7 +283,7 @@ export class Desk extends EventTarget {
 
   #changeState(event, known) {
     if (known) {
-      Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, note: event.note, typing: 0 });
+      Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, note: event.note, queue: event.queue, typing: 0 });
       if (event.state === "waiting" && !this.#isSeen(known.id)) this.unread.add(known.id);
       if (event.state !== "waiting" && !this.isMine(known)) this.unread.delete(known.id);
       this.#tell("lists");
@@ -323,10 +342,18 @@ export class Desk extends EventTarget {
   /// Claims the conversation for the person of this page.
   claim(id) { return this.#change(id, "claim", { person: this.me }); }
 
+  /// Claims the conversation that is to be answered next; undefined when none waits for this person.
+  async takeNext() {
+    const { conversation } = await this.api.change("POST", `${this.path}/take-next`, { person: this.me, ...(this.queue && { queue: this.queue }) });
+    if (conversation) this.#keep(conversation);
+    this.#tell("lists");
+    return conversation?.id;
+  }
+
   /// Takes the conversation from the colleague that `shown` names.
   take(id, shown) { return this.#changeShown(id, shown, "claim", { person: this.me, take: true }); }
 
-  release(id, to, note, shown) { return this.#changeShown(id, shown, "release", { to, ...(note ? { note } : {}) }); }
+  release(id, to, { note, queue }, shown) { return this.#changeShown(id, shown, "release", { to, ...(note && { note }), ...(queue && { queue }) }); }
 
   close(id, shown) { return this.#changeShown(id, shown, "close", {}); }
 

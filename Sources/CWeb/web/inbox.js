@@ -9,7 +9,7 @@ import { visible } from "./text.js";
 
 const keys = [
   ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
-  ["c", "Claim"], ["t", "Take over"], ["f", "Transfer to the next person"], ["r", "Release to the bot"], ["x", "Close the conversation"], ["m", "Write a message"],
+  ["n", "Take the next conversation"], ["c", "Claim"], ["t", "Take over"], ["f", "Transfer to the next person"], ["r", "Release to the bot"], ["x", "Close the conversation"], ["m", "Write a message"],
   ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Back to the list"],
 ];
 
@@ -234,7 +234,7 @@ function show(desk, session, isKept) {
   listenToKeys({
     "?": () => void showKeys(keys), "/": () => list.focusSearch(), j: () => list.step(1), k: () => list.step(-1),
     1: () => list.show("queue"), 2: () => list.show("mine"), 3: () => list.show("all"),
-    c: () => void thread?.act("claim"), t: () => void thread?.act("take"), f: () => void thread?.act("transfer"), r: () => void thread?.act("release"),
+    n: () => void list.takeNext(), c: () => void thread?.act("claim"), t: () => void thread?.act("take"), f: () => void thread?.act("transfer"), r: () => void thread?.act("release"),
     x: () => void thread?.act("close"), m: () => thread?.composer.focus(),
   }, () => { goBack(); return true; }, signal);
 

@@ -54,6 +54,9 @@ export class List {
   #state = element("select", { id: "state", "aria-label": "State" },
     element("option", { value: "" }, "All states"), ["waiting", "person", "handler", "closed"].map((value) => element("option", { value }, stateNames[value])));
   #filter = element("form", { class: "filter", role: "search" }, this.#search, this.#state);
+  #queue = element("select", { id: "queue", "aria-label": "Queue" });
+  #next = button("Take next", { class: "primary", title: "The conversation that is to be answered next" }, () => this.takeNext());
+  #work = element("div", { class: "work" }, this.#queue, this.#next);
   #heading = element("h2", { class: "visually-hidden", tabindex: -1 }, "Conversations");
 
   constructor(desk, open) {
@@ -66,12 +69,13 @@ export class List {
         this.#tabs.set(view, { tab, count });
         return tab;
       }));
-    this.node = element("div", { class: "list" }, this.#heading, this.#filter, tabs,
+    this.node = element("div", { class: "list" }, this.#heading, this.#filter, tabs, this.#work,
       element("div", { class: "scroll" }, this.#items, this.#note, this.#more), this.#status);
     this.#filter.addEventListener("submit", (event) => { event.preventDefault(); this.#applyFilter(); });
     let timer = 0;
     this.#search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => this.#applyFilter(), 350); });
     this.#state.addEventListener("change", () => this.#applyFilter());
+    this.#queue.addEventListener("change", () => { desk.queue = this.#queue.value; this.update(); });
     this.#items.addEventListener("keydown", (event) => this.#move(event));
     desk.addEventListener("lists", () => this.update());
     // Update the shown ages, which change although no event arrives.
@@ -101,6 +105,16 @@ export class List {
     const place = ids.indexOf(this.#desk.selected);
     const id = ids[place < 0 ? 0 : Math.min(ids.length - 1, Math.max(0, place + distance))];
     if (id) this.#open(id);
+  }
+
+  /// Claims and opens the conversation that is to be answered next.
+  async takeNext() {
+    const desk = this.#desk;
+    try {
+      const id = await desk.takeNext();
+      if (!id) throw new Error("No conversation waits for you.");
+      this.#open(id);
+    } catch (error) { desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })); }
   }
 
   #applyFilter() {
@@ -133,6 +147,14 @@ export class List {
       say(count, number ? `${number}${view === "queue" && desk.hasMoreWaiting ? "+" : ""}` : "");
     }
     this.#state.hidden = desk.view !== "all";
+    this.#work.hidden = desk.view !== "queue" || (desk.list().length === 0 && !desk.queue);
+    this.#queue.hidden = desk.queues.length === 0;
+    const queues = [["", "All queues"], ...desk.queues.map(({ id, name }) => [id, visible(name)])];
+    if (this.#queue.dataset.shown !== JSON.stringify(queues)) {
+      this.#queue.dataset.shown = JSON.stringify(queues);
+      fill(this.#queue, queues.map(([value, name]) => element("option", { value }, name)));
+    }
+    this.#queue.value = desk.queue;
     const shown = desk.list().slice(0, mostRows);
     this.#place(shown);
     const isSearch = desk.view === "all" && (desk.filter.q || desk.filter.state);
@@ -203,7 +225,7 @@ export class List {
     const isLost = isFailure(one.last ?? {});
     say(row.why, isLost ? `Not delivered: ${safe(one.last.summary)}` : one.state === "waiting" ? sentence(one.reason || one.note || "") : isAnswered ? `Sent: ${safe(one.last.summary)}` : "");
     row.why.classList.toggle("failure", isLost);
-    say(row.state, [isOverdue(waits) && "Overdue", desk.view === "all" && person].filter(Boolean).join(" · "));
+    say(row.state, [isOverdue(waits) && "Overdue", desk.view === "all" && person, desk.view === "queue" && !desk.queue && visible(desk.queueOf(one)?.name ?? "")].filter(Boolean).join(" · "));
     row.state.dataset.state = isOverdue(waits) ? "overdue" : one.state;
   }
 }

@@ -350,7 +350,7 @@ export class Thread {
     }[one.state];
     // The reason and the note are for the next person, also after the claim.
     const isHeld = one.state === "waiting" || one.state === "person";
-    const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""], ["Device: ", one.state !== "closed" && cannot.length > 0 ? `cannot show ${cannot.join(", ")}` : ""]].filter(([, text]) => text);
+    const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""], ["Queue: ", isHeld && desk.queueOf(one) ? `${visible(desk.queueOf(one).name)} (${visible(one.queue.rule ?? "")})` : ""], ["Device: ", one.state !== "closed" && cannot.length > 0 ? `cannot show ${cannot.join(", ")}` : ""]].filter(([, text]) => text);
     if (this.#holder.dataset.shown !== JSON.stringify(parts)) {
       this.#holder.dataset.shown = JSON.stringify(parts);
       fill(this.#holder, parts.map(([label, text]) => element("p", { dir: "auto" }, label && element("strong", {}, label), text)));
@@ -376,14 +376,14 @@ export class Thread {
     // A colleague may take the conversation while a dialog is open, so the change is made only to the state that the
     // dialog showed.
     const shown = { state: one?.state, person: one?.person?.id };
-    const answer = await (changes[name].ask?.(one) ?? {});
+    const answer = await (changes[name].ask?.(one, this.#desk) ?? {});
     if (!answer) return;
     try {
       switch (name) {
         case "claim": await this.#desk.claim(id); break;
         case "take": await this.#desk.take(id, shown); break;
-        case "transfer": await this.#desk.release(id, "waiting", answer.note, shown); break;
-        case "release": await this.#desk.release(id, "handler", answer.note, shown); break;
+        case "transfer": await this.#desk.release(id, "waiting", answer, shown); break;
+        case "release": await this.#desk.release(id, "handler", answer, shown); break;
         default: await this.#desk.close(id, shown);
       }
       if (name === "claim" || name === "take") this.composer.focus();
@@ -414,15 +414,19 @@ function askMore(names) {
     names.map((name, index) => button(labels[name], { class: "secondary wide", "data-first": index === 0 }, () => finish(name)))));
 }
 
-function askTransfer() { return askNote("Transfer the conversation", "It waits in the queue for the next person.", "Note for the next person (optional)", "Transfer"); }
+function askTransfer(one, desk) {
+  const queue = element("select", { id: "to-queue" }, element("option", { value: "" }, "The same queue"), desk.queues.map(({ id, name }) => element("option", { value: id }, visible(name))));
+  const choice = desk.queues.length > 0 ? [element("label", { for: "to-queue" }, "Queue"), queue] : [];
+  return askNote("Transfer the conversation", "It waits in the queue for the next person.", "Note for the next person (optional)", "Transfer", choice, () => ({ queue: queue.value }));
+}
 
 function askRelease() { return askNote("Release to the bot", "The bot answers the customer's next message.", "Note for the record (optional)", "Release"); }
 
-function askNote(title, text, label, action) {
+function askNote(title, text, label, action, more = [], chosen = () => ({})) {
   return sheet(title, (finish) => {
     const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true });
-    return element("div", { class: "sheet-body" }, element("p", {}, text), element("label", { for: "note" }, label), note,
-      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), button(action, { class: "primary" }, () => finish({ note: note.value.trim() }))));
+    return element("div", { class: "sheet-body" }, element("p", {}, text), more, element("label", { for: "note" }, label), note,
+      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), button(action, { class: "primary" }, () => finish({ note: note.value.trim(), ...chosen() }))));
   });
 }
 

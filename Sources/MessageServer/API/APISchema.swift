@@ -7,8 +7,17 @@ extension JSONSchema {
     static let claim = closed([
         "person": closed(["id": personText, "name": personText.optional]).optional, "take": .flag.optional,
     ]).named("Claim")
-    static let release = closed(["to": choice(["handler", "waiting"]), "note": .text.optional])
-        .named("Release")
+    static let takeNext = closed([
+        "person": closed(["id": personText, "name": personText.optional]).optional, "queue": .text.optional,
+    ]).named("TakeNext")
+    static let taken = closed(["conversation": conversation.optional]).named("Taken")
+    static let placement = closed([
+        "id": .text.optional, "priority": .count.optional, "rule": .text.optional, "since": .time.optional,
+    ]).named("Placement")
+    static let release = closed([
+        "to": choice(["handler", "waiting"]), "note": .text.optional, "queue": .text.optional,
+    ])
+    .named("Release")
     static let empty = closed([:]).named("Empty")
     /// `text` is required when `open` is false.
     static let presence: JSONSchema = JSONSchema(

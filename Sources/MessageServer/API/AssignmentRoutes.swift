@@ -1,4 +1,5 @@
 import BalloonHTTP
+import BalloonJSON
 import BusinessMessages
 import MessageStore
 
@@ -6,7 +7,8 @@ import MessageStore
 ///
 /// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true}`. A token with a person needs no
 ///   `person`; it needs the right `supervise` to name another person, and to take.
-/// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and optionally a `note`.
+/// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and optionally a `note`, or a `queue` in which it waits.
+/// - `POST …/take-next`, optionally with a `queue`: the same for the conversation that is to be answered next.
 /// - `POST …/{c}/close`; the customer is not told, because Apple has no such message.
 ///
 /// Each change is durable before the answer. The answer is the conversation as a GET shows it, with its new
@@ -35,7 +37,10 @@ struct AssignmentRoutes: Sendable {
             APIRoute(
                 .post, Self.path + "/release", may: .send, headers: [Self.ifMatch], body: body(.release),
                 "Release a conversation to its handler, or let it wait for another person", .conversation
-            ) { try await change($0, Self.release($0)) },
+            ) { try await change($0, release($0)) },
+            APIRoute(
+                .post, "/v1/businesses/{slug}/take-next", may: .send, body: body(.takeNext),
+                "Claim the waiting conversation that is to be answered next", .taken, answer: takeNext),
             APIRoute(
                 .post, Self.path + "/close", may: .send, headers: [Self.ifMatch],
                 body: body(.empty, isRequired: false), "Close a conversation", .conversation
@@ -56,15 +61,60 @@ struct AssignmentRoutes: Sendable {
         return .claim(person, takes: takes)
     }
 
-    private static func release(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
-        let root = try request.object(["to", "note"])
+    private func release(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
+        let root = try request.object(["to", "note", "queue"])
         let note = try root.given("note", "must be a text", \.string)
-        return try root.needed("to", "must be handler or waiting") { to -> AssignmentChange? in
+        let queue = try queue(in: root, request)
+        return try root.needed("to", "must be handler, or waiting, which a queue needs") {
+            to -> AssignmentChange? in
             switch to.string {
-            case "handler": .releaseToHandler(note: note)
-            case "waiting": .releaseToWaiting(note: note)
+            case "handler": queue == nil ? .releaseToHandler(note: note) : nil
+            case "waiting":
+                .releaseToWaiting(note: note, queue.map { Placement(queue: $0, rule: Placement.transfer) })
             default: nil
             }
+        }
+    }
+
+    /// The queue that a body names; throws `bad-member` for an unknown one.
+    private func queue(in root: JSONValue, _ request: APIRequest) throws(APIProblem) -> String? {
+        let queues = watch.settings[try request.business.id]?.queues ?? []
+        return try root.given("queue", "must be the id of a queue") { value in
+            queues.first { $0.id == value.string }?.id
+        }
+    }
+
+    private func takeNext(_ request: APIRequest) async throws -> APIAnswer {
+        let root = try request.object(["person", "queue"])
+        guard let person = try request.person(in: root) else {
+            throw APIProblem(.badMember, "person is missing", at: root)
+        }
+        let (business, queue) = (try request.business.id, try queue(in: root, request))
+        let people = watch.settings[business] ?? PeopleConfiguration(text: "")
+        let taken = try await store.claimNext(of: business, for: person) {
+            people.priority(of: $0, for: person, in: queue, held: $1)
+        }
+        guard let taken else { return APIAnswer { _ in } }
+        let facts = try ConversationFacts.read(
+            ConversationFiles.name(of: taken.customer), of: business, files, lines: (50, 1 << 20)
+        ) { _ in taken.assignment }
+        watch.recordSign(in: ConversationID(business: business, customer: taken.customer))
+        var answer = APIAnswer { writer in
+            guard let facts else { return }
+            writer.key("conversation")
+            writer.raw(facts.answer(in: store.identity).body)
+        }
+        answer.audit = audit(taken.assignment, of: business, taken.customer)
+        return answer
+    }
+
+    /// Completes the line of the audit log about a change.
+    private func audit(
+        _ assignment: Assignment, of business: BusinessID, _ customer: CustomerID
+    ) -> @Sendable (inout AuditLog.Entry) -> Void {
+        { [store] entry in
+            entry.conversations = store.ledgerNames(of: customer, business)
+            entry.assigned = assignment.person?.id
         }
     }
 
@@ -92,10 +142,7 @@ struct AssignmentRoutes: Sendable {
             watch.wakeUp()
         }
         var answer = facts.changed(to: assignment).answer(in: store.identity)
-        answer.audit = { [store] entry in
-            entry.conversations = store.ledgerNames(of: customer, business)
-            entry.assigned = assignment.person?.id
-        }
+        answer.audit = audit(assignment, of: business, customer)
         return answer
     }
 }

@@ -10,6 +10,7 @@ extension PeopleConfiguration {
         reader.set(&people.silentTime, "silentMinutes", in: minutes, of: minute)
         reader.set(&people.returnTime, "returnMinutes", in: minutes, of: minute)
         reader.require("text", hint: "write the text that a customer gets while waiting for a person")
+        people.readQueues(&reader)
         guard let text else { return nil }
         people.words = words?.map(\.text) ?? people.words
         people.unclaimedText = unclaimedText?.text

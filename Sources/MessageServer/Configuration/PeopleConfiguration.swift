@@ -21,6 +21,11 @@ package struct PeopleConfiguration: Hashable, Sendable {
     /// How long a conversation waits for a person before its handler answers again; JSON: `returnMinutes`.
     package var returnTime = Duration.seconds(24 * 60 * 60)
 
+    /// The queues in which conversations wait, the default queue first; none means one list without queues.
+    package var queues: [QueueConfiguration] = []
+    /// The rules that choose the queue of a conversation; the first one that matches decides.
+    package var rules: [QueueRule] = []
+
     /// Creates a configuration with defaults.
     package init(text: String) { self.text = text }
 

@@ -17,6 +17,10 @@ struct AssignmentDeadlines: Sendable {
         ///
         /// `lastSeen` is the time at which that person was last active.
         case waitAgain(lastSeen: Timestamp)
+        /// The rules choose the queue of the conversation.
+        case chooseQueue
+        /// The conversation moves to another queue, because it has waited too long.
+        case overflow(Placement)
     }
 
     /// How long a person who types is expected to send a message.
@@ -44,9 +48,21 @@ struct AssignmentDeadlines: Sendable {
         case .waiting:
             if since.advanced(by: people.returnTime) <= now { return [.returnToHandler] }
             if self.people == nil { return [] }
+            if let step = queueStep(for: assignment, at: now) { return [step] }
             if let sign, sign.advanced(by: Self.typingTime) > now { return [] }
             let isLate = people.unclaimedText != nil && since.advanced(by: people.unclaimedTime) <= now
             return (assignment.isAnnounced ? [] : [.sayText]) + (isLate ? [.sayUnclaimedText] : [])
         }
+    }
+
+    /// The change of the queue that is due; it precedes every text, and the steps after it are computed from its result.
+    private func queueStep(for waiting: Assignment, at now: Timestamp) -> Step? {
+        guard let queue = people?.queue(of: waiting) else { return nil }
+        guard let placement = waiting.placement, placement.rule != nil else { return .chooseQueue }
+        guard let overflow = queue.overflow, let since = placement.since ?? waiting.since,
+            since.advanced(by: overflow.time) <= now
+        else { return nil }
+        return .overflow(
+            Placement(queue: overflow.queue, priority: placement.priority, rule: "overflow of \(queue.id)"))
     }
 }

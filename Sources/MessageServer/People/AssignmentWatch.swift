@@ -12,7 +12,7 @@ import Synchronization
 /// from an assignment in the store and its durable times. The id of every text is derived from a record of
 /// that assignment. A restart therefore neither repeats nor forgets a step.
 final class AssignmentWatch: Sendable {
-    /// The steps that were taken for one assignment, and the steps that failed at least once.
+    /// The steps that were taken since a conversation waits or a person has it, and the steps that failed at least once.
     private struct Told {
         let record: UInt64
         var steps: Set<AssignmentDeadlines.Step> = []
@@ -47,6 +47,8 @@ final class AssignmentWatch: Sendable {
     /// times as long.
     private static let parts = 20
     private static let maximumLines = 1000
+    /// The number of a conversation's last lines that the rules of the queues look at.
+    private static let maximumRoutingLines = 50
 
     init(store: Store, settings: PeopleSettings, presence: PeoplePresence, logger: Logger) {
         self.store = store
@@ -158,7 +160,7 @@ final class AssignmentWatch: Sendable {
         switch step {
         case .sayText:
             try await say(
-                text(of: name.business), step, "text", about: assignment.record, in: name, assignment)
+                text(of: name.business), step, "text", about: assignment.stateRecord, in: name, assignment)
         case .sayUnclaimedText:
             // While no person is available, the text would promise an answer that does not come.
             let isClosed = presence[name.business].closedText != nil
@@ -177,7 +179,28 @@ final class AssignmentWatch: Sendable {
             logger.warning(
                 "the person who answers a conversation was silent for too long; the conversation waits for another person",
                 metadata: metadata)
+        case .chooseQueue:
+            guard let people = settings[name.business] else { return }
+            let lines = try await onDisk { [store] in
+                try store.recentLines(of: name.business, name.customer, maximum: Self.maximumRoutingLines)
+            }
+            let wish = assignment.placement
+            if let queue = wish?.queue, !people.queues.contains(where: { $0.id == queue }) {
+                logger.warning("the handler named an unknown queue; the rules decide", metadata: metadata)
+            }
+            let placement = people.route(RoutingFacts(lines, wish: wish), at: .now())
+            try await place(placement, in: name, assignment)
+        case .overflow(let placement): try await place(placement, in: name, assignment)
         }
+    }
+
+    private func place(
+        _ placement: Placement, in name: ConversationID, _ assignment: Assignment
+    ) async throws {
+        _ = try await store.assign(
+            .place(placement), name.business, name.customer, expecting: assignment.record)
+        // The steps after it are due at once.
+        wakeUp()
     }
 
     /// Sends a text about an assignment unless it was sent before, and records the step as taken.
@@ -229,7 +252,7 @@ final class AssignmentWatch: Sendable {
         _ step: AssignmentDeadlines.Step, in name: ConversationID, _ assignment: Assignment
     ) -> Bool {
         told.withLock { told in
-            guard let known = told[name], known.record == assignment.record else { return false }
+            guard let known = told[name], known.record == assignment.stateRecord else { return false }
             return known.steps.contains(step)
         }
     }
@@ -244,8 +267,8 @@ final class AssignmentWatch: Sendable {
         _ name: ConversationID, _ assignment: Assignment, _ body: (inout Told) -> Result
     ) -> Result {
         told.withLock { told in
-            var known = told[name] ?? Told(record: assignment.record)
-            if known.record != assignment.record { known = Told(record: assignment.record) }
+            var known = told[name] ?? Told(record: assignment.stateRecord)
+            if known.record != assignment.stateRecord { known = Told(record: assignment.stateRecord) }
             defer { told[name] = known }
             return body(&known)
         }

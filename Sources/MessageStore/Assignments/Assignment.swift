@@ -67,6 +67,14 @@ package struct Assignment: Hashable, Sendable {
     /// The handler sent replies with the hand-off, or a person released the conversation to another one.
     package internal(set) var isAnnounced = false
 
+    /// The queue in which the conversation waits, or waited before its person claimed it; nil without queues.
+    package internal(set) var placement: Placement?
+    /// The record with which the wait began; nil when no later record has changed the wait.
+    var waitBegan: UInt64?
+
+    /// The record with which the current state began, which later changes of the queue keep.
+    package var stateRecord: UInt64 { waitBegan ?? record }
+
     /// The assignment of a conversation in which the handler always answered.
     package static let handler = Assignment(state: .handler, record: 0)
 
@@ -95,6 +103,11 @@ extension Assignment {
         writer.field("reason", reason)
         writer.field("note", note)
         if isAnnounced { writer.field("announced", true) }
+        if let placement {
+            writer.key("queue")
+            placement.write(to: &writer)
+        }
+        if let waitBegan { writer.field("waits", Int(clamping: waitBegan)) }
         guard let began else { return }
         if began.record > 0 { writer.field("began", Int(clamping: began.record)) }
         writer.field("seq", began.sequence)

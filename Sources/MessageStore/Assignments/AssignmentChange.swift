@@ -9,8 +9,10 @@ package enum AssignmentChange: Hashable, Sendable {
     case claim(Person, takes: Bool = false)
     /// The person ends the work: the handler answers again.
     case releaseToHandler(note: String? = nil)
-    /// The person ends the work: the conversation waits for another person.
-    case releaseToWaiting(note: String? = nil)
+    /// The person ends the work: the conversation waits for another person, in the queue where it was or in another one.
+    case releaseToWaiting(note: String? = nil, Placement? = nil)
+    /// The server puts a waiting conversation into a queue.
+    case place(Placement)
     /// The person has given no sign of life since this time: the conversation waits for another person.
     case silence(since: Timestamp)
     /// The wait for a person lasted too long: the handler answers again.
@@ -28,6 +30,7 @@ package enum AssignmentChange: Hashable, Sendable {
         case .handOff: "handOff"
         case .claim(_, let takes): takes ? "take" : "claim"
         case .releaseToHandler, .releaseToWaiting: "release"
+        case .place: "place"
         case .silence: "silence"
         case .unclaimed: "unclaimed"
         case .close: "close"
@@ -119,8 +122,23 @@ extension Assignment {
             next.reason = nil
             next.note = note?.cut(toBytes: Self.maximumTextBytes)
             return .to(next)
-        case (.person, .releaseToWaiting(let note)):
+        case (.waiting, .place(let placement)), (.waiting, .releaseToWaiting(_, let placement?)):
+            var next = self
+            next.waitBegan = stateRecord
+            next.placement = placement
+            next.placement?.since = at
+            if case .releaseToWaiting(let note?, _) = change {
+                next.note = note.cut(toBytes: Self.maximumTextBytes)
+            }
+            return .to(next)
+        case (.handler, .place), (.person, .place), (.closed, .place): return .refused(.changed)
+
+        case (.person, .releaseToWaiting(let note, let placement)):
             var next = self.next(.waiting, at)
+            if var placement {
+                placement.since = at
+                next.placement = placement
+            }
             next.note = note?.cut(toBytes: Self.maximumTextBytes)
             // The customer talks with a person already, so no text about that is sent again.
             next.isAnnounced = true
@@ -159,6 +177,8 @@ extension Assignment {
     }
 
     /// Returns this assignment in another state, without the person, `lastSeen` and `isAnnounced`.
+    ///
+    /// A conversation that comes back from a person waits in the same queue again.
     private func next(_ state: State, _ at: Timestamp) -> Assignment {
         var next = self
         next.state = state
@@ -166,6 +186,9 @@ extension Assignment {
         next.person = nil
         next.lastSeen = nil
         next.isAnnounced = false
+        next.waitBegan = nil
+        if !next.isAssigned { next.placement = nil }
+        if state == .waiting { next.placement?.since = at }
         return next
     }
 }

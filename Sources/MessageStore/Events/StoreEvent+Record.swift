@@ -96,6 +96,7 @@ extension StoreEvent {
         event.person = assignment.person
         event.reason = assignment.reason
         event.note = assignment.note
+        event.placement = assignment.placement
         return event
     }
 }
@@ -146,6 +147,7 @@ extension StoreEvent.Name {
     fileprivate init?(change: String) {
         switch change {
         case "handOff": self = .conversationHandedOff
+        case "place": self = .conversationQueued
         case "claim", "take": self = .conversationClaimed
         case "release", "silence", "unclaimed": self = .conversationReleased
         case "close", "customerClose": self = .conversationClosed

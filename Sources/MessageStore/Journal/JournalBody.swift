@@ -346,6 +346,9 @@ enum JournalBody {
     /// `by` is the change. `began` is the record with which the conversation left its handler, unless that is
     /// this record; `seq` is the number that the conversation's next line had then.
     ///
+    /// With queues it also has the ``Placement`` `"queue":{…}`, and `waits`, the record with which the wait began, unless that is
+    /// this record. Readers ignore other members.
+    ///
     /// A copy in a later segment has `"by":"copy"`, and the original's record number in `changed`. Its
     /// `ended` is the record with which the conversation last left a person, or 0.
     static func assignment(

@@ -342,6 +342,8 @@ extension Assignment {
         note = root["note"]?.string
         isAnnounced = root["announced"]?.bool ?? false
         began = Beginning(root)
+        placement = Placement(root["queue"])
+        waitBegan = root.record("waits")
     }
 }
 

@@ -117,6 +117,34 @@ import Testing
                 == ["A colleague answers soon.", "All of us are busy."])
     }
 
+    @Test func `a conversation is put into a queue and overflows, and its customer gets the text once`()
+        async throws
+    {
+        var people = Self.people
+        people.queues = ["general", "returns"].map { QueueConfiguration(id: $0) }
+        people.queues[1].overflow = .init(queue: "general", time: .seconds(600))
+        people.rules = [QueueRule(queue: "returns", words: ["parcel"])]
+        let test = try await start(RecordingHandler(), people: people)
+        let running = test.run()
+        await test.append("my parcel", from: "c")
+        _ = await test.gateway.waitForMessages(count: 1)
+        await test.append("help", from: "c")
+        #expect(await eventually { assignment(test).placement != nil })
+        let placed = assignment(test)
+        #expect(placed.placement?.queue == "returns" && placed.placement?.rule == "1: word parcel")
+        #expect(placed.state == .waiting && placed.reason == HandOffs.askedFor)
+        let since = try #require(placed.placement?.since)
+        await test.watch.look(at: since.advanced(by: .seconds(599)))
+        #expect(assignment(test) == placed)
+        await test.watch.look(at: since.advanced(by: .seconds(601)))
+        #expect(assignment(test).placement?.rule == "overflow of returns")
+        #expect(assignment(test).since == placed.since)
+        await test.watch.look(at: since.advanced(by: .seconds(602)))
+        _ = await test.gateway.waitForMessages(count: 3)
+        await test.stop(running)
+        #expect(texts(test) == ["seen: text", "A colleague answers soon.", "All of us are busy."])
+    }
+
     @Test func `a release to another person sends no text again`() async throws {
         let test = try await start(RecordingHandler())
         let running = test.run()

@@ -80,6 +80,41 @@ import Testing
         }
     }
 
+    @Test func `a place in a queue changes nothing but the queue, until the conversation leaves people`()
+        throws
+    {
+        let place = Placement(queue: "returns", priority: 3, rule: "1: intent returns")
+        var placed = place
+        placed.since = Self.now
+        var assignment = Self.assignment(.waiting)
+        assignment.since = Self.then
+        func change(_ change: AssignmentChange) throws -> Assignment {
+            guard case .to(let next) = assignment.applying(change, at: Self.now) else {
+                throw StoreError.closed
+            }
+            return next
+        }
+        var expected = assignment
+        (expected.placement, expected.waitBegan) = (placed, 7)
+        #expect(try change(.place(place)) == expected)
+        #expect(try change(.releaseToWaiting(place)) == expected)
+        expected.note = "urgent"
+        #expect(try change(.releaseToWaiting(note: "urgent", place)) == expected)
+        assignment = expected
+        assignment.record = 9
+        #expect(try change(.place(Placement(queue: "other"))).stateRecord == 7)
+        let claimed = try change(.claim(Self.ana))
+        #expect(claimed.placement == placed && claimed.waitBegan == nil)
+        assignment = claimed
+        #expect(try change(.releaseToWaiting()).placement == placed)
+        #expect(try change(.releaseToWaiting(Placement(queue: "b"))).placement?.queue == "b")
+        #expect(try change(.releaseToHandler()).placement == nil)
+        #expect(try change(.close).placement == nil)
+        for state in [Assignment.State.handler, .person, .closed] {
+            #expect(Self.assignment(state).applying(.place(place), at: Self.now) == .refused(.changed))
+        }
+    }
+
     @Test func `a conversation that the customer closed can neither be claimed nor handed off`() {
         for state in [Assignment.State.handler, .closed] {
             let assignment = Self.assignment(state)

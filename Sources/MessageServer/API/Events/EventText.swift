@@ -85,6 +85,10 @@ enum EventText {
         writer.field("status", event.status)
         writer.field("reason", event.reason)
         writer.field("note", event.note)
+        if let placement = event.placement {
+            writer.key("queue")
+            placement.write(to: &writer)
+        }
         if event.isTruncated { writer.field("truncated", true) }
         guard let line = event.line else { return }
         writer.key("line")

@@ -1,0 +1,123 @@
+import BalloonJSON
+package import BalloonPOSIX
+import BusinessMessages
+package import MessageStore
+
+/// The facts of one conversation that the rules of the queues look at.
+package struct RoutingFacts: Sendable {
+    /// The intent and the group of the link that opened the conversation, and the customer's locale.
+    package var intent: String?
+    /// The group of the link.
+    package var group: String?
+    /// The customer's locale, such as `fr_FR`.
+    package var locale: String?
+    /// The customer's last messages.
+    package var texts: [String] = []
+    /// The person who answered last, and when.
+    package var lastPerson: (id: String, at: Timestamp)?
+    /// The queue and the priority that the handler named.
+    package var wish: Placement?
+
+    /// The number of the customer's last messages that rules search for words.
+    static let maximumTexts = 5
+
+    /// Facts of a conversation about which nothing is known.
+    package init() {}
+
+    /// The facts that the last lines of a conversation show.
+    init(_ lines: [ConversationLine], wish: Placement?) {
+        self.wish = wish
+        let inbound = lines.reversed().filter { $0.direction == .inbound && !$0.isFilesOnly }
+        let first = { (name: String) in inbound.lazy.compactMap { $0.message[name]?.string }.first }
+        (intent, group, locale) = (first("intent"), first("group"), first("locale"))
+        texts = inbound.lazy.filter { $0.kind == .text }.compactMap { $0.message["body"]?.string }
+            .prefix(Self.maximumTexts).map { String($0) }
+        lastPerson = lines.last { $0.author?.person != nil }.flatMap { line in
+            line.author?.person.map { ($0.id, line.at) }
+        }
+    }
+}
+
+extension PeopleConfiguration {
+    /// The queue with this identifier; an unknown one, and nil, mean the first one; nil without queues.
+    package func queue(_ id: String?) -> QueueConfiguration? {
+        queues.first { $0.id == id } ?? queues.first
+    }
+
+    /// The queue of an assignment; nil without queues, and for a conversation that nobody has and that does not wait.
+    func queue(of assignment: Assignment) -> QueueConfiguration? {
+        assignment.isAssigned ? queue(assignment.placement?.queue) : nil
+    }
+
+    /// Chooses the queue of a conversation: the first rule that matches, then the handler's word, then the first queue.
+    ///
+    /// The result's `rule` says which one decided.
+    package func route(_ facts: RoutingFacts, at now: Timestamp) -> Placement {
+        let wished = queues.first { $0.id == facts.wish?.queue }
+        for (index, rule) in (rules + [QueueRule()]).enumerated() {
+            guard let queue = rule.queue == nil ? wished : queue(rule.queue), queue.speaks(facts.locale),
+                let reasons = rule.matches(facts, for: queue, at: now)
+            else { continue }
+            let name = index < rules.count ? "\(index + 1): " : ""
+            return Placement(
+                queue: queue.id, priority: facts.wish?.priority,
+                rule: name + ((rule.queue == nil ? ["the handler"] : []) + reasons).joined(separator: ", "))
+        }
+        return Placement(queue: queues.first?.id, priority: facts.wish?.priority, rule: "default")
+    }
+
+    /// The priority with which a person gets a waiting conversation next; nil for one that the person does not get.
+    ///
+    /// `queue` limits the choice to one queue, and a nil person means nobody in particular.
+    func priority(
+        of waiting: Assignment, for person: Person?, in queue: String? = nil, held: [String?: Int] = [:]
+    ) -> Int? {
+        guard let own = self.queue(of: waiting) else { return queue == nil ? 0 : nil }
+        if let queue, own.id != queue { return nil }
+        if let person {
+            guard own.persons?.contains(person.id) ?? true, held[own.id, default: 0] < own.capacity ?? .max
+            else { return nil }
+        }
+        return waiting.placement?.priority ?? own.priority
+    }
+}
+
+extension QueueRule {
+    /// The conditions that match, in words; nil when one does not.
+    fileprivate func matches(
+        _ facts: RoutingFacts, for queue: QueueConfiguration, at now: Timestamp
+    ) -> [String]? {
+        var reasons: [String] = []
+        for (name, wanted, found) in [("intent", intent, facts.intent), ("group", group, facts.group)] {
+            guard let wanted else { continue }
+            guard wanted == found else { return nil }
+            reasons.append("\(name) \(wanted)")
+        }
+        if let locale {
+            guard let found = facts.locale, isLocale(found, in: locale) else { return nil }
+            reasons.append("locale \(locale)")
+        }
+        if !words.isEmpty {
+            guard let word = words.first(where: { word in facts.texts.contains { Self.has(word, in: $0) } })
+            else { return nil }
+            reasons.append("word \(word)")
+        }
+        if let lastPersonDays {
+            guard let last = facts.lastPerson, last.at.advanced(by: .seconds(86_400 * lastPersonDays)) >= now,
+                queue.persons?.contains(last.id) ?? true
+            else { return nil }
+            reasons.append("last person \(last.id)")
+        }
+        return reasons
+    }
+
+    /// Whether a text has the word or the phrase, regardless of case, and not as a part of longer words.
+    private static func has(_ word: String, in text: String) -> Bool {
+        let parts = { (text: String) in
+            text.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
+        }
+        let (words, text) = (parts(word), parts(text))
+        return !words.isEmpty && text.count >= words.count
+            && (0...text.count - words.count).contains { text[$0..<$0 + words.count].elementsEqual(words) }
+    }
+}
