@@ -219,6 +219,7 @@ package final class RunningServer: Sendable {
                 store: store, files: conversationFiles, indicators: typing, watch: pipelines.watch
             ).routes()
             + PresenceRoutes(watch: pipelines.watch).routes()
+            + PresenceRoutes(watch: pipelines.watch).availabilityRoutes()
             + QueueRoutes(store: store, settings: pipelines.watch.settings).routes()
             + PaymentWithdrawalRoutes(results: payments.results).routes()
             + DeliveryOperations(store: store, journalReaders: journalReaders).routes()

@@ -8,7 +8,7 @@ from suite import DESK, LOST, PHONE, SIZES, Suite, main
 
 
 class Tests(Suite):
-    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "queues", "own_token", "token_removed", "storage_off",
+    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "queues", "offers", "own_token", "token_removed", "storage_off",
            "two_tabs", "everybody", "planted"]
 
     def serve(self, name):
@@ -523,7 +523,7 @@ class Tests(Suite):
             page.wait("the customer with the parcel", "document.querySelector('.thread-title h2')?.innerText.includes('queue2')")
             page.see("Returns (1: word parcel)")
             page.press_button("Transfer")
-            page.script("document.querySelector('#to-queue').value = 'general'")
+            page.script("document.querySelector('#to-queue').value = 1")
             page.press_button("Transfer", "document.querySelector('dialog')")
             page.see("General (transfer)")
             assert self.server.call(f"/v1/businesses/fish/conversations/{self.conversation('queue2')}")["queue"]["id"] == "general"
@@ -531,6 +531,38 @@ class Tests(Suite):
             page.see("Nobody waits")
             page.press_button("Take next")
             page.see("No conversation waits for you")
+        finally:
+            self.server.business(known)
+
+    def offers(self):
+        """A conversation is offered to a person who is available; a snooze ends with the customer's message."""
+        known = {"businessID": "b-1", "name": "Sam's Fish", "handler": {"builtin": "demo"}, "people": PEOPLE}
+        self.server.business({**known, "people": {**PEOPLE, "queues": [{"id": "general", "name": "General", "acceptSeconds": 600}]}})
+        try:
+            page = self.page()
+            page.type("#token", self.server.agent)
+            page.press_button("Open the inbox")
+            page.find(".tabs")
+            choose = "const one = document.querySelector('#availability'); one.value = arguments[0]; one.dispatchEvent(new Event('change', { bubbles: true }))"
+            page.script(choose, "available")
+            self.until("the person", lambda: [one["state"] for one in self.server.call("/v1/businesses/fish/people/persons")["persons"]] == ["available"])
+            self.server.ask_for_person("offer1")
+            page.see("offer1 is offered to you")
+            self.picture(page, "offer-desk")
+            page.press_button("Decline")
+            page.wait("no offer", "!document.querySelector('.list').innerText.includes('is offered to you')")
+            self.server.ask_for_person("offer2")
+            page.see("offer2 is offered to you")
+            page.press_button("Accept")
+            page.see("You have this conversation")
+            page.press_button("More")
+            page.press_button("Snooze", "document.querySelector('dialog')")
+            page.press_button("One hour", "document.querySelector('dialog')")
+            page.see("Snoozed until")
+            self.server.write("Hello?", "offer2")
+            page.see("You have this conversation")
+            page.script(choose, "gone")
+            self.until("nobody", lambda: self.server.call("/v1/businesses/fish/people/persons")["persons"] == [])
         finally:
             self.server.business(known)
 

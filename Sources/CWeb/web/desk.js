@@ -15,6 +15,8 @@ export class Desk extends EventTarget {
   api;
   /// The person of this page: that of the token, or the name that was entered.
   me;
+  /// Whether the person gets offers: `available`, `away` or `gone`; undefined when the token names no person.
+  availability;
   /// Whether this person may take conversations from others, and open and close the help desk.
   supervises = true;
   businesses = [];
@@ -62,7 +64,11 @@ export class Desk extends EventTarget {
     const { businesses, person, supervises = true } = await this.api.read("/v1/businesses");
     this.businesses = businesses;
     this.supervises = supervises;
-    if (person) this.me = { name: person.id, ...person };
+    if (person) {
+      this.me = { name: person.id, ...person };
+      this.availability = recall("availability") ?? "gone";
+      this.every(30_000, () => void this.#reportAvailability());
+    }
     const remembered = recall("business");
     this.business = (this.businesses.find((one) => one.slug === remembered) ?? this.businesses[0])?.slug ?? "";
     this.#stream = new Stream(this.api, {
@@ -117,6 +123,7 @@ export class Desk extends EventTarget {
     this.#retry = undefined;
     const generation = ++this.#generation;
     void this.#readPeople();
+    void this.#reportAvailability();
     this.isLoading = true;
     this.#tell("lists");
     try {
@@ -230,7 +237,7 @@ export class Desk extends EventTarget {
         return all.filter((one) => one.state === "waiting" && (!this.queue || (this.queueOf(one) ?? this.queues[0])?.id === this.queue))
           .sort((a, b) => priority(b) - priority(a) || time(a) - time(b) || (a.id < b.id ? -1 : 1));
       }
-      case "mine": return all.filter((one) => this.isMine(one)).sort((a, b) => Date.parse(b.last?.at ?? 0) - Date.parse(a.last?.at ?? 0));
+      case "mine": return all.filter((one) => this.isMine(one)).sort((a, b) => this.isSnoozed(a) - this.isSnoozed(b) || Date.parse(b.last?.at ?? 0) - Date.parse(a.last?.at ?? 0));
       default: return this.all.ids.map((id) => this.conversations.get(id)).filter(Boolean);
     }
   }
@@ -260,8 +267,9 @@ export class Desk extends EventTarget {
       case "conversation.handedOff": case "conversation.claimed": case "conversation.released": case "conversation.closed":
         this.#changeState(event, known);
         break;
-      case "conversation.queued":
-        if (known) Object.assign(known, { queue: event.queue, note: event.note });
+      case "conversation.queued": case "conversation.offered": case "conversation.snoozed":
+        if (known) Object.assign(known, { queue: event.queue, note: event.note, offer: event.offer, snoozedUntil: event.snoozedUntil });
+        if (event.type === "conversation.offered") void this.#reportAvailability();
         this.#tell("lists");
         break;
       case "message.received": case "message.accepted": case "message.failed":
@@ -283,7 +291,7 @@ export class Desk extends EventTarget {
 
   #changeState(event, known) {
     if (known) {
-      Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, note: event.note, queue: event.queue, typing: 0 });
+      Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, note: event.note, queue: event.queue, offer: event.offer, snoozedUntil: event.snoozedUntil, typing: 0 });
       if (event.state === "waiting" && !this.#isSeen(known.id)) this.unread.add(known.id);
       if (event.state !== "waiting" && !this.isMine(known)) this.unread.delete(known.id);
       this.#tell("lists");
@@ -305,6 +313,7 @@ export class Desk extends EventTarget {
       known.last = { seq: line.seq, at: line.at ?? event.at, direction: line.direction, kind: line.kind, summary: summary(line), outcome: line.outcome };
       if (line.direction === "inbound" && !isTyping(line)) {
         known.lastInbound = known.last;
+        known.snoozedUntil = undefined;
         if (!isTapback(line)) known.unansweredSince ??= known.last.at;
       } else if (line.direction === "outbound" && !isTyping(line) && line.author !== "server" && line.outcome === "accepted") known.unansweredSince = undefined;
       if (line.direction === "inbound" && line.kind === "close") known.state = "closed";
@@ -353,7 +362,7 @@ export class Desk extends EventTarget {
   /// Takes the conversation from the colleague that `shown` names.
   take(id, shown) { return this.#changeShown(id, shown, "claim", { person: this.me, take: true }); }
 
-  release(id, to, { note, queue }, shown) { return this.#changeShown(id, shown, "release", { to, ...(note && { note }), ...(queue && { queue }) }); }
+  release(id, to, { note, queue, person }, shown) { return this.#changeShown(id, shown, "release", { to, ...(note && { note }), ...(queue && { queue }), ...(person && { person }) }); }
 
   close(id, shown) { return this.#changeShown(id, shown, "close", {}); }
 
@@ -386,6 +395,39 @@ export class Desk extends EventTarget {
     this.people = await this.api.change("PUT", `${this.path}/people`, open ? { open } : { open, text });
     this.#tell("businesses");
   }
+
+  /// Chooses whether the person gets offers.
+  async setAvailability(state) {
+    this.availability = (await this.api.change("PUT", `${this.path}/people/persons`, { state })).state;
+    remember("availability", this.availability);
+    this.#tell("businesses");
+  }
+
+  /// Tells the server that the person is still there. The server makes a person away who missed an offer, and forgets
+  /// the state when it restarts.
+  async #reportAvailability() {
+    if (!this.availability || this.availability === "gone" || this.connection === "lost") return;
+    const { state } = await this.api.change("PUT", `${this.path}/people/persons`, {}).catch(() => ({}));
+    if (state === "gone") await this.setAvailability(this.availability).catch(() => {});
+    else if (state) this.availability = state;
+    this.#tell("businesses");
+  }
+
+  /// The persons to whom a conversation can be transferred.
+  async readPersons() {
+    const { persons } = await this.api.read(`${this.path}/people/persons`);
+    return persons.map(({ person }) => person).filter(({ id }) => id !== this.me.id);
+  }
+
+  /// The waiting conversations that are offered to this person.
+  offered() { return this.list("queue").filter((one) => one.offer?.person?.id === this.me.id && Date.parse(one.offer.until) > Date.now()); }
+
+  decline(id) { return this.#change(id, "decline", {}); }
+
+  /// Puts the conversation aside until a time; without one, takes it up again.
+  snooze(id, until) { return this.#change(id, "snooze", until ? { until } : {}); }
+
+  isSnoozed(one) { return Date.parse(one?.snoozedUntil) > Date.now(); }
 
   /// Reads whether people are there: a colleague may have changed it.
   async #readPeople() {

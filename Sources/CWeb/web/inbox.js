@@ -172,6 +172,8 @@ function show(desk, session, isKept) {
   const businessName = element("h1", { dir: "auto" });
   const openLabel = element("span");
   const openSwitch = element("button", { type: "button", class: "switch", role: "switch" }, element("span", { class: "knob", "aria-hidden": "true" }), openLabel);
+  const availability = element("select", { id: "availability", "aria-label": "Your state" }, ["available", "away", "gone"].map((value) => element("option", { value }, `${value[0].toUpperCase()}${value.slice(1)}`)));
+  availability.addEventListener("change", () => void desk.setAvailability(availability.value).catch((error) => notify(error.message, true)));
   const health = element("p", { class: "health", role: "status", hidden: true });
   business.addEventListener("change", () => { desk.choose(business.value); void goTo(""); });
   openSwitch.addEventListener("click", async () => {
@@ -196,6 +198,8 @@ function show(desk, session, isKept) {
     say(businessName, visible(current?.name || desk.business));
     openSwitch.hidden = !desk.people;
     openSwitch.disabled = !desk.supervises;
+    availability.hidden = !desk.availability;
+    availability.value = desk.availability ?? "gone";
     openSwitch.setAttribute("aria-checked", String(Boolean(desk.people?.open)));
     openSwitch.setAttribute("aria-label", "Help desk is open");
     openSwitch.title = visible(desk.people?.text ?? "");
@@ -207,7 +211,7 @@ function show(desk, session, isKept) {
   const side = element("section", { class: "side", "aria-label": "Conversations" },
     element("header", { class: "side-top" }, businessName, business, openSwitch),
     health, list.node,
-    element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)),
+    element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)), availability,
       button("Keys", { class: "plain" }, () => void showKeys(keys)), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
   const main = element("main", { class: "desk", "data-screen": "list" }, side, right);
   fill(page, banner.node, main, note);

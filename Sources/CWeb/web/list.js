@@ -56,6 +56,7 @@ export class List {
   #filter = element("form", { class: "filter", role: "search" }, this.#search, this.#state);
   #queue = element("select", { id: "queue", "aria-label": "Queue" });
   #next = button("Take next", { class: "primary", title: "The conversation that is to be answered next" }, () => this.takeNext());
+  #offer = element("div", { class: "work", role: "status" });
   #work = element("div", { class: "work" }, this.#queue, this.#next);
   #heading = element("h2", { class: "visually-hidden", tabindex: -1 }, "Conversations");
 
@@ -69,7 +70,7 @@ export class List {
         this.#tabs.set(view, { tab, count });
         return tab;
       }));
-    this.node = element("div", { class: "list" }, this.#heading, this.#filter, tabs, this.#work,
+    this.node = element("div", { class: "list" }, this.#heading, this.#filter, this.#offer, tabs, this.#work,
       element("div", { class: "scroll" }, this.#items, this.#note, this.#more), this.#status);
     this.#filter.addEventListener("submit", (event) => { event.preventDefault(); this.#applyFilter(); });
     let timer = 0;
@@ -105,6 +106,19 @@ export class List {
     const place = ids.indexOf(this.#desk.selected);
     const id = ids[place < 0 ? 0 : Math.min(ids.length - 1, Math.max(0, place + distance))];
     if (id) this.#open(id);
+  }
+
+  /// Shows the first conversation that is offered to this person.
+  #drawOffer() {
+    const one = this.#desk.offered()[0];
+    this.#offer.hidden = !one;
+    if (this.#offer.dataset.id === (one?.id ?? "")) return;
+    this.#offer.dataset.id = one?.id ?? "";
+    const answer = (action, opens) => async () => {
+      try { await action(one.id); if (opens) this.#open(one.id); } catch (error) { this.#desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })); }
+    };
+    fill(this.#offer, one && [element("span", { class: "row-text" }, `${customerName(one.customer)} is offered to you`),
+      button("Accept", { class: "primary" }, answer((id) => this.#desk.claim(id), true)), button("Decline", { class: "secondary" }, answer((id) => this.#desk.decline(id)))]);
   }
 
   /// Claims and opens the conversation that is to be answered next.
@@ -143,9 +157,10 @@ export class List {
     const desk = this.#desk;
     for (const [view, { tab, count }] of this.#tabs) {
       tab.setAttribute("aria-pressed", String(view === desk.view));
-      const number = view === "all" ? 0 : desk.list(view).length;
+      const number = view === "all" ? 0 : desk.list(view).filter((one) => !desk.isSnoozed(one)).length;
       say(count, number ? `${number}${view === "queue" && desk.hasMoreWaiting ? "+" : ""}` : "");
     }
+    this.#drawOffer();
     this.#state.hidden = desk.view !== "all";
     this.#work.hidden = desk.view !== "queue" || (desk.list().length === 0 && !desk.queue);
     this.#queue.hidden = desk.queues.length === 0;
@@ -218,7 +233,7 @@ export class List {
     say(row.text, one.lastInbound || one.last?.direction !== "outbound" ? safe((one.lastInbound ?? one.last)?.summary ?? "") : `Sent: ${safe(one.last.summary)}`);
     const waits = one.state === "waiting" ? one.since : one.state === "person" ? one.unansweredSince : undefined;
     const passed = waits && age(waits);
-    say(row.time, waits ? (passed === "now" ? "just now" : `waits ${passed}`) : when(one.last?.at));
+    say(row.time, desk.isSnoozed(one) ? `until ${when(one.snoozedUntil)}` : waits ? (passed === "now" ? "just now" : `waits ${passed}`) : when(one.last?.at));
     row.time.classList.toggle("late", isOverdue(waits));
     const person = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
     const isAnswered = one.lastInbound && !one.unansweredSince && one.last?.direction === "outbound";

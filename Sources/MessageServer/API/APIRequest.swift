@@ -165,6 +165,11 @@ struct APIRequest: Sendable {
     /// `members`.
     func object(_ members: [String]) throws(APIProblem) -> JSONValue { try Self.object(body, members) }
 
+    /// Returns the body as ``object(_:)`` does; an empty body is an empty object.
+    func object(orEmpty members: [String]) throws(APIProblem) -> JSONValue {
+        try Self.object(body.isEmpty ? Array("{}".utf8) : body, members)
+    }
+
     /// Reads a body as ``object(_:)`` does.
     static func object(_ body: [UInt8], _ members: [String]) throws(APIProblem) -> JSONValue {
         let root: JSONValue

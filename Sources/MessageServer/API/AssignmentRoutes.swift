@@ -1,5 +1,6 @@
 import BalloonHTTP
 import BalloonJSON
+import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
@@ -9,6 +10,7 @@ import MessageStore
 ///   `person`; it needs the right `supervise` to name another person, and to take.
 /// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and optionally a `note`, or a `queue` in which it waits.
 /// - `POST …/take-next`, optionally with a `queue`: the same for the conversation that is to be answered next.
+/// - `POST …/{c}/decline` declines an offer, and `POST …/{c}/snooze` with `{"until":"…"}` puts the conversation aside.
 /// - `POST …/{c}/close`; the customer is not told, because Apple has no such message.
 ///
 /// Each change is durable before the answer. The answer is the conversation as a GET shows it, with its new
@@ -39,6 +41,14 @@ struct AssignmentRoutes: Sendable {
                 "Release a conversation to its handler, or let it wait for another person", .conversation
             ) { try await change($0, release($0)) },
             APIRoute(
+                .post, Self.path + "/decline", may: .send, body: body(.named, isRequired: false),
+                "Decline an offered conversation", .conversation
+            ) { try await change($0, .decline(person($0, in: $0.object(orEmpty: ["person"])))) },
+            APIRoute(
+                .post, Self.path + "/snooze", may: .send, headers: [Self.ifMatch], body: body(.snooze),
+                "Put a conversation aside until a time or the customer's next message", .conversation
+            ) { try await change($0, Self.snooze($0)) },
+            APIRoute(
                 .post, "/v1/businesses/{slug}/take-next", may: .send, body: body(.takeNext),
                 "Claim the waiting conversation that is to be answered next", .taken, answer: takeNext),
             APIRoute(
@@ -62,18 +72,45 @@ struct AssignmentRoutes: Sendable {
     }
 
     private func release(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
-        let root = try request.object(["to", "note", "queue"])
+        let root = try request.object(["to", "note", "queue", "person"])
         let note = try root.given("note", "must be a text", \.string)
         let queue = try queue(in: root, request)
-        return try root.needed("to", "must be handler, or waiting, which a queue needs") {
+        let person = try root["person"].map { value throws(APIProblem) in try Person(api: value) }
+        return try root.needed("to", "must be handler, or waiting, which a queue and a person need") {
             to -> AssignmentChange? in
             switch to.string {
-            case "handler": queue == nil ? .releaseToHandler(note: note) : nil
+            case "handler": queue == nil && person == nil ? .releaseToHandler(note: note) : nil
             case "waiting":
-                .releaseToWaiting(note: note, queue.map { Placement(queue: $0, rule: Placement.transfer) })
+                .releaseToWaiting(
+                    note: note, queue.map { Placement(queue: $0, rule: Placement.transfer) },
+                    offer: person.map { Offer(to: $0, until: .now().advanced(by: Self.transferTime)) })
             default: nil
             }
         }
+    }
+
+    /// How long a transfer to a person may be accepted, before the conversation waits for everybody.
+    private static let transferTime = Duration.seconds(600)
+    /// The longest time for which a conversation may be put aside.
+    private static let maximumSnoozeTime = Duration.seconds(90 * 86_400)
+
+    private static func snooze(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
+        let now = Timestamp.now()
+        let until = try request.object(["until"]).given("until", "must be a time within the next 90 days") {
+            value -> Timestamp? in
+            guard let until = value.string.flatMap({ Timestamp(rfc3339: $0) }), until > now,
+                until <= now.advanced(by: maximumSnoozeTime)
+            else { return nil }
+            return until
+        }
+        return .snooze(until: until)
+    }
+
+    private func person(_ request: APIRequest, in root: JSONValue) throws(APIProblem) -> Person {
+        guard let person = try request.person(in: root) else {
+            throw APIProblem(.badMember, "person is missing", at: root)
+        }
+        return person
     }
 
     /// The queue that a body names; throws `bad-member` for an unknown one.
@@ -86,9 +123,7 @@ struct AssignmentRoutes: Sendable {
 
     private func takeNext(_ request: APIRequest) async throws -> APIAnswer {
         let root = try request.object(["person", "queue"])
-        guard let person = try request.person(in: root) else {
-            throw APIProblem(.badMember, "person is missing", at: root)
-        }
+        let person = try person(request, in: root)
         let (business, queue) = (try request.business.id, try queue(in: root, request))
         let people = watch.settings[business] ?? PeopleConfiguration(text: "")
         let taken = try await store.claimNext(of: business, for: person) {
@@ -129,6 +164,7 @@ struct AssignmentRoutes: Sendable {
             if let tags, !EntityTag.isStrongMatch(tag, tags) { return .changed }
             // A claim is refused by the change itself, unless it takes.
             if case .claim = change { return nil }
+            if case .decline = change { return nil }
             guard let holder = assignment.person, !token.supervises, holder.id != token.person?.id else {
                 return nil
             }

@@ -277,6 +277,12 @@ struct ConversationFacts {
             writer.key("queue")
             placement.write(to: &writer)
         },
+        JSONField([("offer", .offer.optional)]) { facts, writer in
+            guard let offer = facts.assignment.offer else { return }
+            writer.key("offer")
+            offer.write(to: &writer)
+        },
+        JSONField("snoozedUntil", optional: .time) { $0.assignment.snoozedUntil },
         JSONField("capabilities", optional: .text) { facts in
             facts.lines.last { $0.capabilities != nil }?.capabilities
         },

@@ -4,7 +4,7 @@ import MessageStore
 ///
 /// ```json
 /// {"id": "returns", "name": "Returns", "languages": ["fr"], "persons": ["agent-7"], "priority": 5, "capacity": 4,
-///  "overflow": {"to": "general", "minutes": 10}}
+///  "acceptSeconds": 60, "overflow": {"to": "general", "minutes": 10}}
 /// ```
 /// Only `id` is required.
 package struct QueueConfiguration: Hashable, Sendable {
@@ -20,6 +20,10 @@ package struct QueueConfiguration: Hashable, Sendable {
     package var priority = 0
     /// How many conversations of the queue one person gets at a time; nil means no limit.
     package var capacity: Int?
+    /// How long a person who is available may take to accept an offer; nil means that nothing is offered.
+    ///
+    /// JSON: `acceptSeconds`.
+    package var acceptTime: Duration?
     /// The queue to which a conversation moves that has waited too long; JSON: `overflow`.
     package var overflow: Overflow?
 
@@ -121,6 +125,7 @@ extension PeopleConfiguration {
         queue.persons = reader.values("persons", SettingFormat.personText).map { Set($0) }
         reader.set(&queue.priority, "priority", in: Placement.priorities)
         queue.capacity = reader.integer("capacity", in: 1...1000)
+        queue.acceptTime = reader.integer("acceptSeconds", in: 5...3600).map { .seconds($0) }
         queue.overflow = reader.object("overflow") { reader in
             reader.require("to", "minutes", hint: "write {\"to\": \"general\", \"minutes\": 10}")
             let minutes = reader.integer("minutes", in: 1...7 * 24 * 60)

@@ -94,7 +94,7 @@ package enum ControlOperations {
                 let (to, note): (String, String?)
                 switch request.change {
                 case .releaseToHandler(let text): (to, note) = ("handler", text)
-                case .releaseToWaiting(let text, let placement):
+                case .releaseToWaiting(let text, let placement, _):
                     (to, note) = ("waiting", text)
                     writer.field("queue", placement?.queue)
                 default: return

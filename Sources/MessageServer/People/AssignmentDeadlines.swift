@@ -43,7 +43,8 @@ struct AssignmentDeadlines: Sendable {
         switch assignment.state {
         case .handler, .closed: return []
         case .person:
-            let lastSeen = max(assignment.lastSeen ?? since, sign ?? since)
+            let lastSeen = max(
+                assignment.lastSeen ?? since, sign ?? since, assignment.snoozedUntil ?? since)
             return lastSeen.advanced(by: people.silentTime) <= now ? [.waitAgain(lastSeen: lastSeen)] : []
         case .waiting:
             if since.advanced(by: people.returnTime) <= now { return [.returnToHandler] }

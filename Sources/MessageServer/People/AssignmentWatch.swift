@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BusinessMessages
 import Dispatch
 import HandlerKit
 import Logging
@@ -28,6 +29,7 @@ final class AssignmentWatch: Sendable {
 
     let settings: PeopleSettings
     let presence: PeoplePresence
+    let availability = Availability()
     /// The deliveries that wait for their handler.
     let waits = HandlerWaits()
     private let store: Store
@@ -66,6 +68,11 @@ final class AssignmentWatch: Sendable {
 
     /// Returns how many conversations of a business wait for a person, and how many a person has.
     func counts(of business: BusinessID) -> (waiting: Int, person: Int) { store.assignedCounts(of: business) }
+
+    /// The assignments of the conversations of a business that a person has or that wait.
+    func assigned(of business: BusinessID) -> [Assignment] {
+        store.assignedConversations.filter { $0.business == business }.map(\.assignment)
+    }
 
     /// Records that a person types in a conversation, or claims it again.
     ///
@@ -125,6 +132,39 @@ final class AssignmentWatch: Sendable {
                 } catch {
                     // The next check, or the next process of the server, takes the step.
                     log(error, of: step, in: name, assignment)
+                }
+            }
+        }
+        await offer(assigned, at: now)
+    }
+
+    /// Offers the waiting conversations of each business to the persons who are available, in their order.
+    private func offer(_ assigned: [Store.AssignedConversation], at now: Timestamp) async {
+        for (business, conversations) in Dictionary(grouping: assigned, by: \.business) {
+            guard let people = settings[business], people.queues.contains(where: { $0.acceptTime != nil })
+            else { continue }
+            for conversation in conversations {
+                guard let offer = conversation.assignment.offer, let person = offer.person, offer.until <= now
+                else { continue }
+                availability.missed(person, until: offer.until, in: business)
+            }
+            let available = availability.persons(of: business, at: now)
+                .filter { $0.state == .available }.map(\.person)
+            if available.isEmpty { continue }
+            var offering = Offering(
+                people, available: available, conversations.map(\.assignment), at: now)
+            let waiting = store.waitingConversations(of: business) { waiting, _ in
+                people.priority(of: waiting, for: nil)
+            }
+            for conversation in waiting.conversations {
+                guard let offer = offering.next(for: conversation.assignment) else { continue }
+                do {
+                    _ = try await store.assign(
+                        .offer(offer), business, conversation.customer,
+                        expecting: conversation.assignment.record)
+                } catch {
+                    // The conversation has changed, or the disk failed; the next check decides again.
+                    logger.debug("offer not made", metadata: ["error": "\(error)"])
                 }
             }
         }

@@ -61,6 +61,7 @@ extension PeopleConfiguration {
             let name = index < rules.count ? "\(index + 1): " : ""
             return Placement(
                 queue: queue.id, priority: facts.wish?.priority,
+                person: rule.lastPersonDays == nil ? nil : facts.lastPerson?.id,
                 rule: name + ((rule.queue == nil ? ["the handler"] : []) + reasons).joined(separator: ", "))
         }
         return Placement(queue: queues.first?.id, priority: facts.wish?.priority, rule: "default")
@@ -70,15 +71,23 @@ extension PeopleConfiguration {
     ///
     /// `queue` limits the choice to one queue, and a nil person means nobody in particular.
     func priority(
-        of waiting: Assignment, for person: Person?, in queue: String? = nil, held: [String?: Int] = [:]
+        of waiting: Assignment, for person: Person?, in queue: String? = nil, held: [String?: Int] = [:],
+        at now: Timestamp = .now()
     ) -> Int? {
+        if let person, let offered = waiting.offer?.person(at: now), offered.id != person.id { return nil }
         guard let own = self.queue(of: waiting) else { return queue == nil ? 0 : nil }
         if let queue, own.id != queue { return nil }
         if let person {
-            guard own.persons?.contains(person.id) ?? true, held[own.id, default: 0] < own.capacity ?? .max
-            else { return nil }
+            guard own.accepts(person, held: held) else { return nil }
         }
         return waiting.placement?.priority ?? own.priority
+    }
+}
+
+extension QueueConfiguration {
+    /// Whether a person is in the queue and has room for one of its conversations.
+    func accepts(_ person: Person, held: [String?: Int]) -> Bool {
+        persons?.contains(person.id) ?? true && held[id, default: 0] < capacity ?? .max
     }
 }
 

@@ -69,6 +69,10 @@ package struct Assignment: Hashable, Sendable {
 
     /// The queue in which the conversation waits, or waited before its person claimed it; nil without queues.
     package internal(set) var placement: Placement?
+    /// The offer of the waiting conversation to a person; nil when there was none since it is in its queue.
+    package internal(set) var offer: Offer?
+    /// The time until which the person has put the conversation aside; a message of the customer ends it earlier.
+    package internal(set) var snoozedUntil: Timestamp?
     /// The record with which the wait began; nil when no later record has changed the wait.
     var waitBegan: UInt64?
 
@@ -107,6 +111,11 @@ extension Assignment {
             writer.key("queue")
             placement.write(to: &writer)
         }
+        if let offer {
+            writer.key("offer")
+            offer.write(to: &writer)
+        }
+        writer.field("snoozedUntil", snoozedUntil?.rfc3339)
         if let waitBegan { writer.field("waits", Int(clamping: waitBegan)) }
         guard let began else { return }
         if began.record > 0 { writer.field("began", Int(clamping: began.record)) }

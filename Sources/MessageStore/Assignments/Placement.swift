@@ -9,6 +9,8 @@ package struct Placement: Hashable, Sendable {
     package let queue: String?
     /// Conversations with a higher priority are answered first; nil means the priority of the queue.
     package let priority: Int?
+    /// The identifier of the person who gets the first offer, because that person answered before; nil for nobody in particular.
+    package let person: String?
     /// Why the conversation is in the queue; nil for the wish of a handler, about which no rule has decided yet.
     package let rule: String?
     /// When the conversation entered the queue.
@@ -22,7 +24,11 @@ package struct Placement: Hashable, Sendable {
     package static let maximumBytes = 200
 
     /// Creates a place; a longer text is truncated, and an invalid priority is ignored.
-    package init(queue: String?, priority: Int? = nil, rule: String? = nil, since: Timestamp? = nil) {
+    package init(
+        queue: String?, priority: Int? = nil, person: String? = nil, rule: String? = nil,
+        since: Timestamp? = nil
+    ) {
+        self.person = person
         self.queue = queue?.cut(toBytes: Self.maximumBytes)
         self.priority = priority.flatMap { Self.priorities.contains($0) ? $0 : nil }
         self.rule = rule?.cut(toBytes: Self.maximumBytes)
@@ -33,8 +39,8 @@ package struct Placement: Hashable, Sendable {
     package init?(_ value: JSONValue?) {
         guard let value, value.kind == .object else { return nil }
         self.init(
-            queue: value["id"]?.string, priority: value["priority"]?.int, rule: value["rule"]?.string,
-            since: value.timestamp("since"))
+            queue: value["id"]?.string, priority: value["priority"]?.int, person: value["person"]?.string,
+            rule: value["rule"]?.string, since: value.timestamp("since"))
     }
 
     /// Writes the object.
@@ -42,6 +48,7 @@ package struct Placement: Hashable, Sendable {
         writer.object { writer in
             writer.field("id", queue)
             writer.field("priority", priority)
+            writer.field("person", person)
             writer.field("rule", rule)
             writer.field("since", since?.rfc3339)
         }

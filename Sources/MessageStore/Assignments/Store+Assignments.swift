@@ -299,7 +299,8 @@ extension AssignmentTable {
     ) throws(StoreError) -> AssignmentRecord? {
         guard outcome.result.status == .handedOff else { return nil }
         let change = AssignmentChange.handOff(
-            reason: outcome.result.reason, isAnnounced: !outcome.replies.isEmpty)
+            reason: outcome.result.reason, isAnnounced: !outcome.replies.isEmpty, outcome.placement,
+            note: outcome.note)
         switch applying(change, to: key, context, at: at) {
         case .to(let next): return AssignmentRecord(conversation: key, assignment: next, endedIn: nil)
         case .unchanged: return nil

@@ -97,6 +97,8 @@ extension StoreEvent {
         event.reason = assignment.reason
         event.note = assignment.note
         event.placement = assignment.placement
+        event.offer = assignment.offer
+        event.snoozedUntil = assignment.snoozedUntil
         return event
     }
 }
@@ -148,6 +150,8 @@ extension StoreEvent.Name {
         switch change {
         case "handOff": self = .conversationHandedOff
         case "place": self = .conversationQueued
+        case "offer", "decline": self = .conversationOffered
+        case "snooze": self = .conversationSnoozed
         case "claim", "take": self = .conversationClaimed
         case "release", "silence", "unclaimed": self = .conversationReleased
         case "close", "customerClose": self = .conversationClosed

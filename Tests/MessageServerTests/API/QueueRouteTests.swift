@@ -1,4 +1,5 @@
 import BalloonJSON
+import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import MessageStore
@@ -80,6 +81,54 @@ import Testing
         #expect(listed["conversations"]?[0]?["note"]?.string == "asks for a refund")
         #expect(try await next(server) == paths[2])
         #expect(try await next(server) == paths[1])
+        await server.stop()
+    }
+
+    @Test func `a person who is available gets an offer, declines, transfers and snoozes`() async throws {
+        let server = try await ServerUnderTest.withAPI {
+            var people = PeopleConfiguration(text: "Soon.")
+            people.queues = [QueueConfiguration(id: "general")]
+            people.queues[0].acceptTime = .seconds(600)
+            $0.businesses[0].people = people
+            $0.api.requestsPerMinute = 100_000
+        }
+        let persons = Self.base + "people/persons"
+        func call(
+            _ path: String, _ body: String, _ token: String = TestTokens.agent, _ method: String = "POST"
+        ) async throws -> TransportResponse { try await server.api(path, token, method: method, body: body) }
+        #expect(try await call(persons, "{}", TestTokens.sender, "PUT").problem == "right-missing")
+        #expect(
+            try await call(persons, #"{"state":"busy"}"#, TestTokens.agent, "PUT").problem == "bad-member")
+        #expect(try await call(persons, "{}", TestTokens.agent, "PUT").json["state"]?.string == "gone")
+        let report = try await call(persons, #"{"state":"available"}"#, TestTokens.agent, "PUT")
+        #expect(try report.json["state"]?.string == "available")
+        let customer = server.customer()
+        _ = try await customer.post(customer.message(.text, text: "help"))
+        let path = Self.base + "conversations/" + ConversationFiles.name(of: customer.id)
+        func offered() async throws -> String? {
+            try await server.api(path).json["offer"]?["person"]?["id"]?.string
+        }
+        #expect(try await eventually { try await offered() == "agent-7" })
+        #expect(try await call(path + "/decline", "", TestTokens.lead).problem == "changed")
+        #expect(try await next(server, #"{"person":{"id":"ben"}}"#, TestTokens.sender) == nil)
+        #expect(try await call(path + "/decline", "").status == 200)
+        #expect(try await offered() == nil)
+        #expect(try await next(server) == path)
+        #expect(try await server.api(persons).json["persons"]?[0]?["held"]?.int == 1)
+        for until in ["2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z", "soon"] {
+            #expect(try await call(path + "/snooze", #"{"until":"\#(until)"}"#).problem == "bad-member")
+        }
+        let until = Timestamp.now().advanced(by: .seconds(3600)).rfc3339
+        #expect(try await call(path + "/snooze", #"{"until":"\#(until)"}"#, TestTokens.lead).status == 200)
+        #expect(try await server.api(path).json["snoozedUntil"]?.string == until)
+        _ = try await customer.post(customer.message(.text, text: "hello?"))
+        #expect(try await eventually { try await server.api(path).json["snoozedUntil"] == nil })
+        #expect(try await call(path + "/snooze", "{}").status == 200)
+        let transfer = #"{"to":"waiting","person":{"id":"lead"},"note":"knows you"}"#
+        #expect(try await call(path + "/release", transfer).status == 200)
+        #expect(try await offered() == "lead")
+        #expect(try await next(server) == nil)
+        #expect(try await next(server, "{}", TestTokens.lead) == path)
         await server.stop()
     }
 

@@ -42,6 +42,18 @@ import Testing
         #expect(steps == (waits ? [.waitAgain(lastSeen: Self.minutes(lastSeen))] : []))
     }
 
+    @Test(arguments: [
+        (119, []), (149, []), (150, [AssignmentDeadlines.Step.waitAgain(lastSeen: minutes(120))]),
+    ])
+    func `a person who put the conversation aside is not silent before its time`(
+        _ minute: Int, _ steps: [AssignmentDeadlines.Step]
+    ) {
+        var assignment = Self.assignment(.person, lastSeen: Self.start)
+        assignment.snoozedUntil = Self.minutes(120)
+        let deadlines = AssignmentDeadlines(people: Self.people)
+        #expect(deadlines.steps(for: assignment, at: Self.minutes(minute)) == steps)
+    }
+
     /// A person typed, claimed again or read at minute `sign`.
     @Test(arguments: [(30, 0, true), (30, 1, false), (59, 30, false), (60, 30, true)])
     func `each sign of life lets a silent person keep the conversation`(

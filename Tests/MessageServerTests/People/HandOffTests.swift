@@ -145,6 +145,33 @@ import Testing
         #expect(texts(test) == ["seen: text", "A colleague answers soon.", "All of us are busy."])
     }
 
+    @Test(arguments: [
+        ("returns", 7, "returns", "the handler", false), ("none", 3, "general", "default", true),
+    ])
+    func `the queue that the handler names is taken if it exists, with its priority and note`(
+        named: String, priority: Int, queue: String, rule: String, isWarned: Bool
+    ) async throws {
+        var people = Self.people
+        people.queues = ["general", "returns"].map { QueueConfiguration(id: $0) }
+        let directory = TemporaryDirectory()
+        let test = try await start(
+            HandingHandler(
+                outcome: .handoff(reason: "asked", queue: named, priority: priority, note: "Order 4711")),
+            in: directory, people: people)
+        let running = test.run()
+        await test.append("hi", from: "c")
+        #expect(await eventually { assignment(test).placement?.rule != nil })
+        let placed = assignment(test)
+        #expect(placed.placement?.queue == queue && placed.placement?.rule == rule)
+        #expect(placed.placement?.priority == priority && placed.note == "Order 4711")
+        #expect(test.log.lines.contains { $0.contains("named an unknown queue") } == isWarned)
+        await test.stop(running)
+        #expect(texts(test) == ["A colleague answers soon."])
+        let again = try await start(RecordingHandler(), in: directory, people: people)
+        #expect(assignment(again) == placed)
+        await again.stop(again.run())
+    }
+
     @Test func `a release to another person sends no text again`() async throws {
         let test = try await start(RecordingHandler())
         let running = test.run()
@@ -316,4 +343,11 @@ private final class AskingHandler: TextHandler {
         let replies: [Reply] = text.plainBody == "told" ? [.text("Sam answers.")] : []
         return .handoff(reason: "asked", replies: replies)
     }
+}
+
+/// Answers every text with one outcome.
+private struct HandingHandler: TextHandler {
+    let outcome: Outcome
+
+    func text(_ text: Text, _ context: Context) async throws -> Outcome { outcome }
 }

@@ -67,6 +67,35 @@ import Testing
         await reopened.close()
     }
 
+    @Test func `an offer and a snooze survive a restart, and a customer's message ends the snooze`()
+        async throws
+    {
+        var store = try directory.open()
+        let until = Timestamp(milliseconds: 4_000_000_000_000)
+        _ = try await store.assign(.handOff(reason: nil), business, customer)
+        let offered = try await store.assign(
+            .offer(Offer(to: ana, until: until, after: ["ben"])), business, customer)
+        for keepsSnapshot in [true, false] {
+            await store.close()
+            if !keepsSnapshot { try Directory.remove(directory.path + "/snapshot") }
+            store = try directory.open()
+            #expect(store.assignment(of: business, customer) == offered)
+        }
+        _ = try await store.assign(.claim(ana), business, customer)
+        let snoozed = try await store.assign(.snooze(until: until), business, customer)
+        await store.close()
+        store = try directory.open()
+        #expect(store.assignment(of: business, customer) == snoozed)
+        _ = await store.append(message("m1"))
+        let awake = store.assignment(of: business, customer)
+        #expect(awake.snoozedUntil == nil && awake.person == ana && awake.began == snoozed.began)
+        await store.close()
+        try Directory.remove(directory.path + "/snapshot")
+        store = try directory.open()
+        #expect(store.assignment(of: business, customer) == awake)
+        await store.close()
+    }
+
     @Test func `of a thousand claims of the next one each gets another conversation, in order`() async throws
     {
         let store = try directory.open()

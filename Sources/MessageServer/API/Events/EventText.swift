@@ -89,6 +89,11 @@ enum EventText {
             writer.key("queue")
             placement.write(to: &writer)
         }
+        if let offer = event.offer {
+            writer.key("offer")
+            offer.write(to: &writer)
+        }
+        writer.field("snoozedUntil", event.snoozedUntil?.rfc3339)
         if event.isTruncated { writer.field("truncated", true) }
         guard let line = event.line else { return }
         writer.key("line")
