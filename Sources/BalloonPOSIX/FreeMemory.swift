@@ -28,9 +28,9 @@ package enum FreeMemory {
 
     /// Unmaps the program's code, and returns its size in bytes; each page is mapped again when it is used next.
     ///
-    /// Called once, when the start is over. Newer systems map code in large pieces, so the start leaves nearly the whole program
-    /// resident, and a server that waits uses a quarter of it. The file stays in the system's cache, so a page returns
-    /// without a read.
+    /// Called when the start is over, and after each snapshot. Newer systems map code in large pieces, so work leaves nearly the
+    /// whole program resident, and a server that waits uses a quarter of it. The file stays in the system's cache, so a page
+    /// returns without a read.
     @discardableResult
     package static func unmapCode() -> Int { balloon_unmap_code() }
 

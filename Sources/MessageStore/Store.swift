@@ -78,7 +78,7 @@ package final class Store: Sendable {
             directory, configuration, feed: feed, index: index, logger: logger)
         let scheduler = DeliveryScheduler(
             conversations, releaseBackoff: configuration.releaseBackoff,
-            suspectPatience: configuration.suspectPatience, workingTime: configuration.pace.workingTime)
+            suspectPatience: configuration.suspectPatience)
         let outbox = Outbox()
         let gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
         let deduplicator = Deduplicator(
@@ -117,9 +117,13 @@ package final class Store: Sendable {
         states = HandlerStates(directory: directory.states)
         let snapshotter = Snapshotter(
             configuration, covered: result.covered, held: held, journal: journal, logger: logger
-        ) { [deduplicator] in
-            RecoveredJournal(
-                journalState.copy, index: deduplicator.indexCopy, assignments: assignments.withTable(\.self))
+        ) { [deduplicator] lastRecord in
+            let (index, table) = (deduplicator.indexCopy, assignments.withTable(\.self))
+            return journalState.withState { state in
+                // Their lines are in the files, which are synced before the snapshot is used.
+                state.removeEnded(through: unwrittenLines.checkpoint(through: lastRecord))
+                return JournalSnapshot(of: state, index: index, assignments: table, through: lastRecord)
+            }
         }
         self.snapshotter = snapshotter
         checkpointer = Checkpointer(

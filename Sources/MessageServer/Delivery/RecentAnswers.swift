@@ -30,9 +30,21 @@ final class RecentAnswers: Sendable {
         let decidedAt: Timestamp
     }
 
+    /// The times at which a question was asked; nearly every question is asked once, which needs no array.
+    private struct Questions {
+        let first: Question
+        var later: [Question] = []
+        var all: [Question] { [first] + later }
+
+        mutating func add(_ question: Question) {
+            if later.count >= RecentAnswers.maximumQuestions - 1 { later.removeLast() }
+            later.append(question)
+        }
+    }
+
     private struct Generation {
         var answers: [Fingerprint: Answer] = [:]
-        var questions: [Fingerprint: [Question]] = [:]
+        var questions: [Fingerprint: Questions] = [:]
         /// The arrival time of the latest answer.
         var latest: Int64
     }
@@ -133,10 +145,11 @@ final class RecentAnswers: Sendable {
         for name in [session.map { ($0, false) }, request.map { ($0, true) }].compactMap(\.self) {
             let fingerprint = fingerprint(ofQuestion: name.0, isRequest: name.1, in: conversation)
             state.withLock { state in
-                var questions = state.young.questions[fingerprint] ?? []
-                if questions.count >= Self.maximumQuestions { questions.removeLast() }
-                if state.young.questions.count < maximumCount {
-                    state.young.questions[fingerprint] = questions + [question]
+                if state.young.questions[fingerprint] == nil {
+                    guard state.young.questions.count < maximumCount else { return }
+                    state.young.questions[fingerprint] = Questions(first: question)
+                } else {
+                    state.young.questions[fingerprint]?.add(question)
                 }
             }
         }
@@ -168,7 +181,7 @@ final class RecentAnswers: Sendable {
         let fingerprint = fingerprint(
             ofQuestion: name, isRequest: content.request != nil, in: conversation)
         return state.withLock { state in
-            (state.old.questions[fingerprint] ?? []) + (state.young.questions[fingerprint] ?? [])
+            [state.old, state.young].flatMap { $0.questions[fingerprint]?.all ?? [] }
         }
     }
 

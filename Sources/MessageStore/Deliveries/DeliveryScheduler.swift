@@ -34,7 +34,7 @@ final class DeliveryScheduler: Sendable {
 
     let partitions: [Partition]
     /// A lock that is acquired only without a partition's lock, never inside one.
-    let ready: Mutex<ReadyConversations>
+    let ready = Mutex(ReadyConversations())
     let references = Mutex(ReferenceQueue(slots: 16, share: 4))
     /// The number of unfinished deliveries of each business, and its limit.
     let quotas = PendingQuotas()
@@ -51,10 +51,8 @@ final class DeliveryScheduler: Sendable {
     let suspectPatience: Duration
 
     init(
-        _ conversations: ConversationPartitions, releaseBackoff: Backoff, suspectPatience: Duration,
-        workingTime: Duration = AnswerPace().workingTime
+        _ conversations: ConversationPartitions, releaseBackoff: Backoff, suspectPatience: Duration
     ) {
-        ready = Mutex(ReadyConversations(workingTime: workingTime))
         self.releaseBackoff = releaseBackoff
         self.suspectPatience = suspectPatience
         partitions = conversations.all.map { Partition($0.executor) }
@@ -74,16 +72,15 @@ final class DeliveryScheduler: Sendable {
     /// Adds deliveries in order; returns, for each, the backlog of its business with the delivery itself
     /// included.
     @discardableResult
-    func add(_ deliveries: [Lease]) -> [Int] {
+    func add(_ deliveries: [Lease]) -> [Backlog] {
         pending.add(deliveries.count, ordering: .relaxed)
         quotas.add(deliveries)
-        let now = SystemClock.nanoseconds()
         let backlogs = ready.withLock { ready in
             deliveries.map { delivery in
                 if !delivery.pending.isParked {
                     ready.changeBacklog(of: delivery.conversation.business, by: 1)
                 }
-                return ready.backlog(of: delivery.conversation.business, at: now)
+                return ready.backlog(of: delivery.conversation.business)
             }
         }
         for delivery in deliveries {

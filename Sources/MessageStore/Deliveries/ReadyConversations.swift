@@ -35,10 +35,8 @@ struct ReadyConversations: Sendable {
     }
 
     private struct Business {
-        /// The number of unfinished deliveries of the business, without parked deliveries.
-        var backlog = 0
-        /// The time of the last finished delivery, in nanoseconds of a monotonic clock.
-        var finishedAt: UInt64?
+        /// The unfinished deliveries of the business, without parked deliveries.
+        var backlog = Backlog()
         var ready = Deque<ConversationKey>()
         /// The waiting tasks; the latest is resumed first, because its thread and memory are still in use.
         var waiters: [LeaseWaiter] = []
@@ -67,36 +65,20 @@ struct ReadyConversations: Sendable {
     /// The businesses that get the next probes, in order.
     private var probed = Deque<BusinessID>()
 
-    /// How long after a finished delivery a business's handler counts as working, in nanoseconds.
-    private let workingNanoseconds: UInt64
-
-    /// Creates a value without conversations; a handler counts as working for `workingTime` after a finished
-    /// delivery.
-    init(workingTime: Duration = AnswerPace().workingTime) {
-        workingNanoseconds = UInt64(max(0, workingTime.wholeNanoseconds))
-    }
-
     /// Changes the number of unfinished deliveries of a business, after some were added, parked or ended.
     mutating func changeBacklog(of business: BusinessID, by count: Int) {
-        businesses[business, default: Business()].backlog += count
+        businesses[business, default: Business()].backlog.count += count
     }
 
     /// Subtracts a delivery from the business's backlog unless it was parked; `now` is the time at which a handler
     /// finished it.
     mutating func recordEnd(of business: BusinessID, wasParked: Bool, finishedAt now: UInt64?) {
-        if let now { businesses[business]?.finishedAt = now }
-        if !wasParked { businesses[business]?.backlog -= 1 }
+        if let now { businesses[business]?.backlog.endedAt = now }
+        if !wasParked { businesses[business]?.backlog.count -= 1 }
     }
 
-    /// Returns the number of unfinished deliveries of a business, without parked ones.
-    ///
-    /// Returns 0 when no delivery was finished shortly before `now`, because then no handler is working.
-    func backlog(of business: BusinessID, at now: UInt64) -> Int {
-        guard let state = businesses[business], let finishedAt = state.finishedAt,
-            finishedAt + workingNanoseconds > now
-        else { return 0 }
-        return state.backlog
-    }
+    /// The unfinished deliveries of a business, without parked ones.
+    func backlog(of business: BusinessID) -> Backlog { businesses[business]?.backlog ?? Backlog() }
 
     /// Pauses all deliveries until these suspects have run, each alone.
     mutating func holdForSuspects(_ suspects: [UInt64: BusinessID]) {

@@ -53,6 +53,10 @@ final class CurrentState: Sendable {
         state.withLock { body(&$0.ledger) }
     }
 
-    /// A copy of the state at this moment.
-    var copy: JournalState { state.withLock { $0 } }
+    /// Runs `body` on the state.
+    ///
+    /// A copy that `body` kept would be copied again at the next change, with all unfinished messages.
+    func withState<Result: Sendable>(_ body: (inout JournalState) -> Result) -> Result {
+        state.withLock { body(&$0) }
+    }
 }

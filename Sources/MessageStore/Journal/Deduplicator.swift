@@ -136,8 +136,9 @@ final class Deduplicator: Sendable {
         }
         // The scheduler and the outbox get the messages before the senders get their answers, so that the
         // statistics include every acknowledged message. This delays the answers by microseconds.
-        for delivery in deliveries { outbox.record(delivery.pending.act, in: delivery.conversation) }
-        let backlogs = scheduler.add(deliveries)
+        let queued = outbox.record(deliveries)
+        let unfinished = scheduler.add(deliveries)
+        let now = SystemClock.nanoseconds()
         for (message, record) in proactive {
             outbox.add(
                 message.message, message.key, as: record, isClosed: scheduler.closes(message.conversation))
@@ -152,7 +153,7 @@ final class Deduplicator: Sendable {
                     completion(.stored)
                     continue
                 }
-                let own = pace.pause(behind: backlogs[told])
+                let own = pace.pause(behind: unfinished[told], queued?[told] ?? Backlog(), at: now)
                 told += 1
                 if own == .zero {
                     completion(.stored)

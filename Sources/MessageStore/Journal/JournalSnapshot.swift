@@ -39,7 +39,7 @@ struct JournalSnapshot: Sendable {
     var latestMessageAt: Timestamp?
     var ledger: SegmentLedger
     var assignments: AssignmentTable
-    /// The lines of unfinished messages, in the order of the lines' records.
+    /// The lines of unfinished messages; in a file, in the order of the lines' records.
     var openLines: [Line]
     var index: MessageIndex
 
@@ -60,7 +60,8 @@ struct JournalSnapshot: Sendable {
         }
         ledger.encode(to: &bytes)
         assignments.encode(to: &bytes)
-        bytes.append(openLines) { bytes, line in
+        // Sorted here, because the state is locked while a snapshot is made of it.
+        bytes.append(openLines.sorted { ($0.record, $0.message) < ($1.record, $1.message) }) { bytes, line in
             bytes.append(line.message)
             bytes.append(line.record)
             bytes.append(line.location.segment)
@@ -109,16 +110,19 @@ struct JournalSnapshot: Sendable {
         self.index = index
     }
 
-    init(of recovered: RecoveredJournal, lastRecord: UInt64, segments: [Segment]) {
+    /// The state after `lastRecord`, still without segments.
+    init(
+        of state: JournalState, index: MessageIndex, assignments: AssignmentTable, through lastRecord: UInt64
+    ) {
         self.lastRecord = lastRecord
-        self.segments = segments
-        nextRecord = recovered.state.nextRecord
-        isUnsynced = recovered.state.isUnsynced
-        latestMessageAt = recovered.state.latestMessageAt
-        ledger = recovered.state.ledger
-        assignments = recovered.assignments
-        openLines = recovered.state.openLines
-        index = recovered.index
+        segments = []
+        nextRecord = state.nextRecord
+        isUnsynced = state.isUnsynced
+        latestMessageAt = state.latestMessageAt
+        ledger = state.ledger
+        self.assignments = assignments
+        openLines = state.openLines
+        self.index = index
     }
 }
 

@@ -91,10 +91,8 @@ struct JournalState: Sendable {
     /// How many deliveries and replies have ended, and whose messages may still be kept.
     var endedCount: Int { ended.count }
 
-    /// The places of the journal lines of unfinished messages, in the order of the lines' records.
-    var openLines: [JournalSnapshot.Line] {
-        open.values.flatMap(\.places).sorted { ($0.record, $0.message) < ($1.record, $1.message) }
-    }
+    /// The places of the journal lines of unfinished messages, in no order.
+    var openLines: [JournalSnapshot.Line] { open.values.flatMap(\.places) }
 
     /// The messages with an unfinished delivery or reply.
     var unended: [Message] { open.values.filter(\.state.isUnended) }
@@ -167,6 +165,7 @@ struct JournalState: Sendable {
             if !state.isUnended, state.lastEnd <= through { open.remove(at: index) }
         }
         ended.removeFirst(count)
+        open.shrink()
     }
 
     /// Returns the records that count a crash for each of these deliveries that is undecided, with the places of the
@@ -233,9 +232,9 @@ struct JournalState: Sendable {
             JournalSnapshot.Line(message: message, record: number, location: location))
         guard isApplied(open.values[index].state) else { return nil }
         open.values[index].state.apply(record, number: number, at: location)
-        let changed = open.values[index]
         return (
-            changed.state.location.segment, changed.conversation.business, changed.state.outboundKind == nil
+            open.values[index].state.location.segment, open.values[index].conversation.business,
+            open.values[index].state.outboundKind == nil
         )
     }
 

@@ -16,19 +16,17 @@ struct RecoveredJournal: Sendable {
             maximumCount: configuration.maximumRememberedMessages)
     }
 
-    /// Combines the parts of a running store's state.
-    init(_ state: JournalState, index: MessageIndex, assignments: AssignmentTable) {
-        self.state = state
-        self.index = index
-        self.assignments = assignments
-    }
-
     /// Restores the state from a snapshot, as ``JournalState`` does.
     init(_ snapshot: JournalSnapshot, first: UInt64, records: [(JournalRecord, JournalSnapshot.Line)]) {
         state = JournalState(snapshot, first: first, records: records)
         index = snapshot.index
         index.forget(before: first)
         assignments = snapshot.assignments
+    }
+
+    /// The snapshot of the state after `lastRecord`, still without segments.
+    func snapshot(through lastRecord: UInt64) -> JournalSnapshot {
+        JournalSnapshot(of: state, index: index, assignments: assignments, through: lastRecord)
     }
 
     /// The messages whose delivery has not ended, in the order of their records.

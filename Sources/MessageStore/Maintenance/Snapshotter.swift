@@ -10,11 +10,12 @@ import Synchronization
 final class Snapshotter: Sendable {
     /// A copy of the state.
     struct Capture: Sendable {
+        /// The state, still without its segments.
+        fileprivate var snapshot: JournalSnapshot
         /// The last record that was applied to the state.
-        let lastRecord: UInt64
-        fileprivate let recovered: RecoveredJournal
+        var lastRecord: UInt64 { snapshot.lastRecord }
         /// Whether a delivery or a reply has ended since the last checkpoint.
-        var hasUncheckedEnd: Bool { recovered.state.ledger.hasUncheckedEnd }
+        var hasUncheckedEnd: Bool { snapshot.ledger.hasUncheckedEnd }
         fileprivate let ends: [JournalSnapshot.End]
         fileprivate let discards: Int
     }
@@ -22,7 +23,9 @@ final class Snapshotter: Sendable {
     /// A snapshot in its temporary file.
     struct Prepared: Sendable {
         fileprivate let file: AtomicFile.Replacement
-        fileprivate let capture: Capture
+        fileprivate let lastRecord: UInt64
+        fileprivate let messages: Int
+        fileprivate let discards: Int
 
         /// Removes the temporary file.
         func discard() { file.discard() }
@@ -44,14 +47,14 @@ final class Snapshotter: Sendable {
     private let held: HeldConversations
     private let journal: Journal
     private let logger: Logger
-    private let copy: @Sendable () -> RecoveredJournal
+    private let copy: @Sendable (_ lastRecord: UInt64) -> JournalSnapshot
     /// The minimum number of new records after which a checkpoint has a snapshot.
     private let interval: UInt64
 
     /// Creates a snapshotter whose file covers the records up to `covered`; `copy` is called on the journal's queue.
     init(
         _ configuration: StoreConfiguration, covered: UInt64, held: HeldConversations, journal: Journal,
-        logger: Logger, copy: @escaping @Sendable () -> RecoveredJournal
+        logger: Logger, copy: @escaping @Sendable (_ lastRecord: UInt64) -> JournalSnapshot
     ) {
         state = Mutex(State(covered: covered))
         file = SnapshotFile(configuration)
@@ -69,11 +72,9 @@ final class Snapshotter: Sendable {
         guard recovered.lastRecord >= recovered.covered + interval, held.damage.isWhole else { return }
         queue.async { [self] in
             let discards = state.withLock { $0.discards }
-            let snapshot = JournalSnapshot(
-                of: recovered.state, lastRecord: recovered.lastRecord, segments: recovered.segments)
-            let capture = Capture(
-                lastRecord: recovered.lastRecord, recovered: recovered.state, ends: [], discards: discards)
-            if let prepared = write(snapshot, of: capture) { _ = installNow(prepared) }
+            var snapshot = recovered.state.snapshot(through: recovered.lastRecord)
+            snapshot.segments = recovered.segments
+            if let prepared = write(snapshot, discards) { _ = installNow(prepared) }
         }
     }
 
@@ -90,12 +91,11 @@ final class Snapshotter: Sendable {
         guard held.damage.isWhole, journal.lastRecord >= least else { return nil }
         return await withCheckedContinuation { continuation in
             journal.flush { [self] in
-                let recovered = copy()
-                let first = recovered.state.ledger.segments.first?.first ?? 0
+                let snapshot = copy(journal.lastRecord)
+                let first = snapshot.ledger.segments.first?.first ?? 0
                 continuation.resume(
                     returning: Capture(
-                        lastRecord: journal.lastRecord, recovered: recovered,
-                        ends: journal.segmentEnds(from: first), discards: discards))
+                        snapshot: snapshot, ends: journal.segmentEnds(from: first), discards: discards))
             }
         }
     }
@@ -105,12 +105,12 @@ final class Snapshotter: Sendable {
     func prepare(_ capture: Capture?, checkpoint: UInt64) async -> Prepared? {
         guard let capture else { return nil }
         return await queue.run { [self] in
-            var recovered = capture.recovered
-            recovered.state.recordCheckpoint(through: checkpoint)
-            let snapshot = file.segments(endingAt: capture.ends).map {
-                JournalSnapshot(of: recovered, lastRecord: capture.lastRecord, segments: $0)
-            }
-            return snapshot.flatMap { write($0, of: capture) }
+            guard let segments = file.segments(endingAt: capture.ends) else { return nil }
+            var snapshot = capture.snapshot
+            snapshot.segments = segments
+            snapshot.isUnsynced = false
+            snapshot.ledger.recordCheckpoint(through: checkpoint)
+            return write(snapshot, capture.discards)
         }
     }
 
@@ -137,24 +137,31 @@ final class Snapshotter: Sendable {
         await queue.run {}
     }
 
-    private func write(_ snapshot: JournalSnapshot, of capture: Capture) -> Prepared? {
+    private func write(_ snapshot: JournalSnapshot, _ discards: Int) -> Prepared? {
         guard !snapshot.segments.isEmpty else { return nil }
-        defer { FreeMemory.trim() }
-        do throws(SystemError) { return Prepared(file: try file.prepare(snapshot), capture: capture) } catch {
+        defer {
+            FreeMemory.trim()
+            FreeMemory.unmapCode()
+        }
+        do throws(SystemError) {
+            return Prepared(
+                file: try file.prepare(snapshot), lastRecord: snapshot.lastRecord,
+                messages: snapshot.index.count, discards: discards)
+        } catch {
             report(error)
             return nil
         }
     }
 
     private func installNow(_ prepared: Prepared) -> Bool {
-        guard state.withLock({ $0.discards == prepared.capture.discards }) else { return false }
+        guard state.withLock({ $0.discards == prepared.discards }) else { return false }
         do throws(SystemError) { try file.install(prepared.file) } catch {
             report(error)
             return false
         }
         state.withLock { state in
-            state.covered = prepared.capture.lastRecord
-            state.messages = prepared.capture.recovered.index.count
+            state.covered = prepared.lastRecord
+            state.messages = prepared.messages
         }
         return true
     }

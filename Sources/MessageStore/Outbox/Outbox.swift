@@ -102,12 +102,19 @@ final class Outbox: Sendable {
         wakeSender(at: first.entry.due)
     }
 
-    /// Records that a customer wrote or closed a conversation.
-    func record(_ act: ReceivedMessage.Act, in conversation: ConversationKey) {
-        guard act != .neither, count > 0 else { return }
-        state.withLock { state in
-            guard state.closures[conversation] != nil else { return }
-            state.closures[conversation] = act == .closes ? .closed : .open
+    /// Records which conversations the customers' messages closed or opened.
+    ///
+    /// Returns the backlog of replies of each message's business, in the same order; nil when no reply is queued.
+    func record(_ messages: [MessageStore.Lease]) -> [Backlog]? {
+        if count == 0 { return nil }
+        return state.withLock { state in
+            messages.map { message in
+                let (act, conversation) = (message.pending.act, message.conversation)
+                if act != .neither, state.closures[conversation] != nil {
+                    state.closures[conversation] = act == .closes ? .closed : .open
+                }
+                return state.queue.backlog(of: conversation.business)
+            }
         }
     }
 
@@ -137,6 +144,11 @@ final class Outbox: Sendable {
         }
     }
 
+    /// The data of a queued reply, and how often it was tried; nil when it has ended.
+    func status(of id: ReplyID) -> (item: Item, tries: Int)? {
+        state.withLock { state in state.items[id].map { ($0, state.queue.tries(id)) } }
+    }
+
     /// The data of a queued reply; nil when it has ended.
     func item(_ id: ReplyID) -> Item? { state.withLock { $0.items[id] } }
 
@@ -153,22 +165,23 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Records that a reply's end is in the journal.
-    func recordEnd(
-        _ id: ReplyID, _ result: ReplyResult, at: Timestamp, line: UInt64, report: JournalledRecord?
-    ) {
+    /// Records that a reply's end is in the journal, as `ended` says; returns false when the reply is not queued any more.
+    func recordEnd(_ id: ReplyID, _ ended: Item) -> Bool {
         state.withLock { state in
-            state.items[id]?.end = (result, at)
-            state.items[id]?.line = line
-            state.items[id]?.report = report
+            guard state.items[id] != nil else { return false }
+            state.items[id]?.end = ended.end
+            state.items[id]?.line = ended.line
+            state.items[id]?.report = ended.report
+            return true
         }
     }
 
     /// Removes a reply whose end is in the journal and whose line is written.
     func settle(_ id: ReplyID) {
         let isKnown = state.withLock { state in
-            guard let entry = state.queue.settle(id) else { return false }
+            guard let entry = state.queue.settle(id, at: SystemClock.nanoseconds()) else { return false }
             if let item = state.items.removeValue(forKey: id) {
+                state.items.shrink()
                 state.textBytes -= item.textBytes
                 if let key = item.key, state.messages[key] == id { state.messages[key] = nil }
             }
@@ -197,7 +210,7 @@ final class Outbox: Sendable {
 
     /// How often a reply was tried: the requests to the gateway, or the failed attempts if they are more.
     func tries(_ id: ReplyID) -> Int {
-        state.withLock { state in state.queue.entry(id).map { max($0.posts, $0.attempts) } ?? 0 }
+        state.withLock { $0.queue.tries(id) }
     }
 
     /// Ends a lease without an attempt.

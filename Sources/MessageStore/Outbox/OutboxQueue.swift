@@ -49,7 +49,8 @@ struct OutboxQueue: Sendable {
     }
 
     private struct Business: Sendable {
-        var count = 0
+        /// The queued and leased replies.
+        var backlog = Backlog()
         var inFlight = 0
         var isInTurn = false
         /// The ready conversations in order; one that is no longer ready is skipped when it is first.
@@ -87,10 +88,13 @@ struct OutboxQueue: Sendable {
     var count: Int { nodes.count }
 
     /// The number of queued or leased replies of one business.
-    func count(of business: BusinessID) -> Int { businesses[business]?.count ?? 0 }
+    func count(of business: BusinessID) -> Int { businesses[business]?.backlog.count ?? 0 }
+
+    /// The queued and leased replies of a business, with the time given to the last ``settle(_:at:)``.
+    func backlog(of business: BusinessID) -> Backlog { businesses[business]?.backlog ?? Backlog() }
 
     /// The number of queued or leased replies of each business.
-    var countsByBusiness: [BusinessID: Int] { businesses.mapValues(\.count) }
+    var countsByBusiness: [BusinessID: Int] { businesses.mapValues(\.backlog.count) }
 
     /// All entries, in no order.
     var all: [Entry] { nodes.values.map(\.entry) }
@@ -142,7 +146,7 @@ struct OutboxQueue: Sendable {
             nodes[last]?.next = id
             lines[key]?.last = id
         }
-        businesses[key.business, default: Business()].count += 1
+        businesses[key.business, default: Business()].backlog.count += 1
         decisions.insert(Alarm(at: entry.decidedAt, id: id))
         if lines[key] == nil {
             lines[key] = Line(first: id, last: id, phase: .leased)
@@ -201,10 +205,13 @@ struct OutboxQueue: Sendable {
         release(id)
     }
 
+    /// How often an entry was tried: the requests to the gateway, or the failed attempts if they are more.
+    func tries(_ id: ReplyID) -> Int { nodes[id].map { max($0.entry.posts, $0.entry.attempts) } ?? 0 }
+
     /// Counts a request to the gateway; returns how many there were.
     mutating func countPost(_ id: ReplyID) -> Int {
-        guard let entry = nodes[id]?.entry else { return 0 }
-        let posts = max(entry.posts, entry.attempts) + 1
+        guard nodes[id] != nil else { return 0 }
+        let posts = tries(id) + 1
         nodes[id]?.entry.posts = posts
         return posts
     }
@@ -223,13 +230,15 @@ struct OutboxQueue: Sendable {
     /// Removes an entry, leased or not, and returns it; nil when the identity is unknown.
     ///
     /// The conversation's next entry can then be leased.
-    mutating func settle(_ id: ReplyID) -> Entry? {
+    mutating func settle(_ id: ReplyID, at now: UInt64? = nil) -> Entry? {
         guard let node = nodes[id] else { return nil }
         let key = node.entry.conversation
         if node.isLeased { endLease(id) }
         nodes[id] = nil
+        nodes.shrink()
         unlink(node, id)
-        businesses[key.business]?.count -= 1
+        businesses[key.business]?.backlog.count -= 1
+        if let now { businesses[key.business]?.backlog.endedAt = now }
         if node.previous == nil, lines[key] != nil { advance(key) }
         removeStale(in: key.business)
         return node.entry
@@ -364,7 +373,7 @@ struct OutboxQueue: Sendable {
     /// With `leasing`, a reply of the business is about to be leased, and already counts for the limit.
     private mutating func reenterTurn(_ id: BusinessID, leasing: Bool) {
         guard let business = businesses[id] else { return }
-        if business.count == 0 {
+        if business.backlog.count == 0 {
             businesses[id] = nil
         } else if !leasing || business.inFlight + 1 < maximumInFlightPerBusiness {
             enterTurn(id)
@@ -391,9 +400,9 @@ struct OutboxQueue: Sendable {
             dues.filter { queue.isWaiting($0) }
         }
         guard let business = businesses[id] else { return }
-        if business.count == 0, !business.isInTurn {
+        if business.backlog.count == 0, !business.isInTurn {
             businesses[id] = nil
-        } else if business.ready.count > 2 * business.count + 64 {
+        } else if business.ready.count > 2 * business.backlog.count + 64 {
             var ready = Deque<ConversationKey>()
             var known: Set<ConversationKey> = []
             for key in business.ready where lines[key]?.phase == .ready && known.insert(key).inserted {

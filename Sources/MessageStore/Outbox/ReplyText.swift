@@ -2,7 +2,9 @@ import BalloonPOSIX
 import BusinessMessages
 
 /// The text of a decided reply, read back from the journal.
-struct ReplyText: Sendable {
+///
+/// It is a class, so that a queue of thousands of replies without cached texts takes little memory.
+final class ReplyText: Sendable {
     let business: BusinessID
     let customer: CustomerID
     let reply: DecidedReply

@@ -59,31 +59,33 @@ extension Store {
     package func settle(
         _ entry: OutboxEntry, _ result: ReplyResult, leavesLine: Bool = false, isReported: Bool = false
     ) async throws {
-        guard let item = outbox.item(entry.id) else { return }
-        let end: (result: ReplyResult, at: Timestamp)
-        if let known = item.end {
-            end = known
-        } else {
-            end = (result, .now())
+        guard let status = outbox.status(of: entry.id) else { return }
+        var item = status.item
+        let wasEnded = item.end != nil
+        if !wasEnded {
+            let at = Timestamp.now()
             let reports = isReported && entry.isReportable && result.isDeadLetter
             // An answer with a status is one to a request.
-            let tried = max(outbox.tries(entry.id), entry.attempts + (result.httpStatus == nil ? 0 : 1))
-            let body = JournalBody.reply(entry, result, attempts: tried, isReported: reports, at: end.at)
+            let tried = max(status.tries, entry.attempts + (result.httpStatus == nil ? 0 : 1))
+            let body = JournalBody.reply(entry, result, attempts: tried, isReported: reports, at: at)
             let line = unwrittenLines.begin(
                 after: journal.lastRecord,
                 UnwrittenLines.Reply(
                     conversation: entry.conversation, end: body,
                     line: LineIdentity(record: entry.id.record, reply: entry.reply.id)))
-            defer { if outbox.item(entry.id)?.end == nil { unwrittenLines.end(line) } }
+            var isRecorded = false
+            defer { if !isRecorded { unwrittenLines.end(line) } }
             let record = try await journal.append(body)
             unwrittenLines.recordEnd(line, as: record.number)
-            outbox.recordEnd(
-                entry.id, result, at: end.at, line: line, report: reports ? record : nil)
+            (item.end, item.line, item.report) = ((result, at), line, reports ? record : nil)
+            isRecorded = outbox.recordEnd(entry.id, item)
+            if !isRecorded { item.report = nil }
         }
+        guard let end = item.end else { return }
         let line = ConversationEntry(
             conversation: entry.conversation, record: entry.id.record, at: end.at, id: entry.reply.id,
             kind: entry.reply.kind, message: entry.reply.message, result: end.result, author: entry.author)
-        do { try write(line, mightBeThere: entry.isRecovered || item.end != nil) } catch {
+        do { try write(line, mightBeThere: entry.isRecovered || wasEnded) } catch {
             // The journal has the data of the line, and the reconciler writes the line later.
             guard leavesLine, case StoreError.unavailable(_, let reason) = error, !reason.isDiskWide else {
                 throw error
@@ -91,8 +93,7 @@ extension Store {
             checkpointer.distrust(RefusedLines(record: entry.id.record))
             feed.add(line, nil)
         }
-        let settled = outbox.item(entry.id)
-        settled?.line.map(unwrittenLines.end)
+        item.line.map(unwrittenLines.end)
         if item.key != nil, !item.isRecovered, let digest = item.requestDigest {
             let sent = SentMessage(
                 customer: entry.customer, requestDigest: digest, result: end.result)
@@ -100,7 +101,7 @@ extension Store {
         }
         outbox.settle(entry.id)
         // The event comes after the line, so that the handler finds the line in the conversation.
-        guard let report = settled?.report else { return }
+        guard let report = item.report else { return }
         scheduler.add([Lease(conversation: entry.conversation, pending: PendingDelivery(failureIn: report))])
     }
 

@@ -16,27 +16,54 @@ import Testing
     func `the pause before a 200 grows with the backlog of the business, up to a maximum`(
         _ backlog: Int, _ milliseconds: Int
     ) {
-        let pause = AnswerPace().pause(behind: backlog)
+        let now: UInt64 = 10_000_000_000
+        // Half of the backlog are deliveries, the rest are replies.
+        let pause = AnswerPace().pause(
+            behind: Backlog(count: backlog / 2, endedAt: now),
+            Backlog(count: backlog - backlog / 2, endedAt: now), at: now)
         #expect(pause.components.seconds == 0)
         #expect(pause.components.attoseconds / 1_000_000_000_000_000 == Int64(milliseconds))
     }
 
-    @Test func `a business without a finished delivery in the last second counts as having no backlog`() {
-        var ready = ReadyConversations()
-        let other = BusinessID("other")
-        ready.changeBacklog(of: business, by: 3)
+    @Test func `deliveries or replies of which none ended in the last second do not count`() {
         let second: UInt64 = 1_000_000_000
-        #expect(ready.backlog(of: business, at: 10 * second) == 0)
-        ready.recordEnd(of: business, wasParked: false, finishedAt: 10 * second)
-        #expect(ready.backlog(of: business, at: 10 * second) == 2)
-        #expect(ready.backlog(of: business, at: 11 * second - 1) == 2)
-        #expect(ready.backlog(of: business, at: 11 * second) == 0)
-        #expect(ready.backlog(of: other, at: 10 * second) == 0)
-        // A parked delivery does not count in the backlog, neither while it waits nor when it ends.
+        let working = Backlog(count: 8192, endedAt: 10 * second)
+        let none = Backlog()
+        let pace = AnswerPace()
+        for (deliveries, replies) in [(working, none), (none, working)] {
+            #expect(pace.pause(behind: deliveries, replies, at: 11 * second - 1) == .milliseconds(50))
+            #expect(pace.pause(behind: deliveries, replies, at: 11 * second) == .zero)
+        }
+        #expect(pace.pause(behind: Backlog(count: 8192), Backlog(count: 8192), at: 10 * second) == .zero)
+    }
+
+    @Test func `a parked delivery does not count in the backlog, neither while it waits nor when it ends`() {
+        var ready = ReadyConversations()
+        ready.changeBacklog(of: business, by: 3)
+        ready.recordEnd(of: business, wasParked: false, finishedAt: 10)
+        #expect(ready.backlog(of: business).count == 2)
+        #expect(ready.backlog(of: business).endedAt == 10)
+        #expect(ready.backlog(of: BusinessID("other")).count == 0)
         ready.changeBacklog(of: business, by: -1)
-        #expect(ready.backlog(of: business, at: 10 * second) == 1)
-        ready.recordEnd(of: business, wasParked: true, finishedAt: 10 * second)
-        #expect(ready.backlog(of: business, at: 10 * second) == 1)
+        #expect(ready.backlog(of: business).count == 1)
+        ready.recordEnd(of: business, wasParked: true, finishedAt: 20)
+        #expect(ready.backlog(of: business).count == 1)
+    }
+
+    @Test func `queued replies count from the first that was sent until all are settled`() {
+        var queue = OutboxQueue()
+        for index in 0..<3 {
+            queue.add(
+                OutboxQueue.Entry(
+                    id: ReplyID(record: 1, index: index),
+                    conversation: ConversationKey(business: business, customer: customer),
+                    decidedAt: Timestamp(milliseconds: 0), isTyping: false))
+        }
+        #expect(queue.backlog(of: business).count == 3)
+        #expect(queue.backlog(of: business).endedAt == nil)
+        _ = queue.settle(ReplyID(record: 1, index: 0), at: 7)
+        #expect(queue.backlog(of: business).count == 2)
+        #expect(queue.backlog(of: business).endedAt == 7)
     }
 
     @Test(arguments: [(pause: Duration.seconds(3600), isAnswered: false), (.milliseconds(1), true)])
