@@ -537,7 +537,7 @@ class Tests(Suite):
     def offers(self):
         """A conversation is offered to a person who is available; a snooze ends with the customer's message."""
         known = {"businessID": "b-1", "name": "Sam's Fish", "handler": {"builtin": "demo"}, "people": PEOPLE}
-        self.server.business({**known, "people": {**PEOPLE, "queues": [{"id": "general", "name": "General", "acceptSeconds": 600}]}})
+        self.server.business({**known, "people": {**PEOPLE, "queues": [{"id": "general", "name": "General", "acceptSeconds": 600, "firstAnswerSeconds": 1}]}})
         try:
             page = self.page()
             page.type("#token", self.server.agent)
@@ -546,7 +546,13 @@ class Tests(Suite):
             choose = "const one = document.querySelector('#availability'); one.value = arguments[0]; one.dispatchEvent(new Event('change', { bubbles: true }))"
             page.script(choose, "available")
             self.until("the person", lambda: [one["state"] for one in self.server.call("/v1/businesses/fish/people/persons")["persons"]] == ["available"])
+            page.press_button("Alerts")
+            page.click("#alert-sound")
+            page.click("#alert-title")
+            page.press_button("Done", "document.querySelector('dialog')")
             self.server.ask_for_person("offer1")
+            page.see("Overdue", seconds=30)
+            assert not page.script("return document.title").startswith("("), "the title counts"
             page.see("offer1 is offered to you")
             self.picture(page, "offer-desk")
             page.press_button("Decline")

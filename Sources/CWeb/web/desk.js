@@ -5,9 +5,12 @@ import { isTyping, summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
 import { isTapback } from "./reactions.js";
 import { Stream } from "./stream.js";
+import { customerName } from "./text.js";
 
 const queuePages = 5;
 const refreshPause = 5_000;
+/// The milliseconds after which an unanswered customer is marked, unless the queue has a target.
+const overdueAfter = 600_000;
 
 /// Dispatches `lists`, `conversation` (detail: its id), `line` (detail: the event), `connection`, `businesses` and `failed`
 /// (detail: a sentence).
@@ -247,6 +250,12 @@ export class Desk extends EventTarget {
   /// The queue of a conversation; undefined when it is in none that the business has.
   queueOf(one) { return this.queues.find(({ id }) => id === one?.queue?.id); }
 
+  /// The milliseconds within which the customer should have an answer.
+  targetOf(one) {
+    const queue = this.queueOf(one) ?? this.queues[0];
+    return (one.state === "waiting" ? queue?.firstAnswerSeconds : queue?.answerSeconds) * 1_000 || overdueAfter;
+  }
+
   /// Opens a conversation, and marks it as read.
   select(id) {
     this.selected = id;
@@ -269,6 +278,7 @@ export class Desk extends EventTarget {
         break;
       case "conversation.queued": case "conversation.offered": case "conversation.snoozed":
         if (known) Object.assign(known, { queue: event.queue, note: event.note, offer: event.offer, snoozedUntil: event.snoozedUntil });
+        if (known && event.offer?.person?.id === this.me.id) this.#tell("alert", `${customerName(known.customer)} is offered to you.`);
         if (event.type === "conversation.offered") void this.#reportAvailability();
         this.#tell("lists");
         break;
@@ -276,6 +286,10 @@ export class Desk extends EventTarget {
         this.#changeLine(event, known);
         break;
       case "message.queued":
+        break;
+      case "conversation.overdue":
+        if (this.isMine(known)) this.#tell("alert", `${customerName(known.customer)} waits for your answer.`);
+        this.#tell("lists");
         break;
       case "typing":
         // The customer's typing is in the conversation's lines.
@@ -323,6 +337,7 @@ export class Desk extends EventTarget {
       void this.refreshConversation(known.id).catch(() => {});
     }
     const isForPeople = known.state === "waiting" || this.isMine(known);
+    if (event.type === "message.received" && this.isMine(known) && !isTyping(line)) this.#tell("alert", `${customerName(known.customer)} has written.`);
     if (event.type === "message.received" && isForPeople && !isTyping(line) && !this.#isSeen(known.id)) this.unread.add(known.id);
     if (this.all.ids.includes(known.id) && !this.filter.q) this.all.ids = [known.id, ...this.all.ids.filter((id) => id !== known.id)];
     this.#tell("lists");

@@ -1,7 +1,7 @@
 // The main script of the inbox: signs in, and connects the list, the thread and the keyboard shortcuts.
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
-import { actions, sheet, showKeys } from "./dialogs.js";
+import { actions, alerts, alertTo, sheet, showAlerts, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
@@ -212,17 +212,18 @@ function show(desk, session, isKept) {
     element("header", { class: "side-top" }, businessName, business, openSwitch),
     health, list.node,
     element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)), availability,
-      button("Keys", { class: "plain" }, () => void showKeys(keys)), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
+      button("Alerts", { class: "plain" }, () => void showAlerts().then(drawTitle)), button("Keys", { class: "plain" }, () => void showKeys(keys)), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
   const main = element("main", { class: "desk", "data-screen": "list" }, side, right);
   fill(page, banner.node, main, note);
 
   const drawTitle = () => {
     const count = desk.unread.size;
     const name = desk.businesses.find((one) => one.slug === desk.business)?.name ?? "";
-    document.title = `${count ? `(${count}) ` : ""}Inbox${name ? ` · ${visible(name)}` : ""}`;
+    document.title = `${count && alerts().title ? `(${count}) ` : ""}Inbox${name ? ` · ${visible(name)}` : ""}`;
   };
   const on = (type, listener) => desk.addEventListener(type, listener, { signal });
   on("lists", drawTitle);
+  on("alert", ({ detail }) => alertTo(detail));
   on("businesses", () => { drawHead(); drawTitle(); });
   on("gone", () => { void goTo(""); list.focus(""); });
   on("failed", ({ detail }) => notify(detail, true));

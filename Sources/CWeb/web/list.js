@@ -14,9 +14,6 @@ const empty = {
 /// The views with their labels, in the order of the tabs.
 export const views = { queue: "Queue", mine: "Mine", all: "All" };
 
-/// The milliseconds after which an unanswered customer is marked.
-const overdueAfter = 600_000;
-
 /// The maximum number of rows, because more would make the page slow; a search finds the other conversations.
 const mostRows = 400;
 
@@ -232,20 +229,19 @@ export class List {
     // The customer's last words are shown: after a hand-off the last line is the server's automatic text.
     say(row.text, one.lastInbound || one.last?.direction !== "outbound" ? safe((one.lastInbound ?? one.last)?.summary ?? "") : `Sent: ${safe(one.last.summary)}`);
     const waits = one.state === "waiting" ? one.since : one.state === "person" ? one.unansweredSince : undefined;
+    const isLate = Date.now() - Date.parse(waits) > desk.targetOf(one);
     const passed = waits && age(waits);
     say(row.time, desk.isSnoozed(one) ? `until ${when(one.snoozedUntil)}` : waits ? (passed === "now" ? "just now" : `waits ${passed}`) : when(one.last?.at));
-    row.time.classList.toggle("late", isOverdue(waits));
+    row.time.classList.toggle("late", isLate);
     const person = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
     const isAnswered = one.lastInbound && !one.unansweredSince && one.last?.direction === "outbound";
     const isLost = isFailure(one.last ?? {});
     say(row.why, isLost ? `Not delivered: ${safe(one.last.summary)}` : one.state === "waiting" ? sentence(one.reason || one.note || "") : isAnswered ? `Sent: ${safe(one.last.summary)}` : "");
     row.why.classList.toggle("failure", isLost);
-    say(row.state, [isOverdue(waits) && "Overdue", desk.view === "all" && person, desk.view === "queue" && !desk.queue && visible(desk.queueOf(one)?.name ?? "")].filter(Boolean).join(" · "));
-    row.state.dataset.state = isOverdue(waits) ? "overdue" : one.state;
+    say(row.state, [isLate && "Overdue", desk.view === "all" && person, desk.view === "queue" && !desk.queue && visible(desk.queueOf(one)?.name ?? "")].filter(Boolean).join(" · "));
+    row.state.dataset.state = isLate ? "overdue" : one.state;
   }
 }
-
-function isOverdue(since) { return Date.now() - Date.parse(since) > overdueAfter; }
 
 function fillText(node, text) {
   if (node.getAttribute("aria-label") === text) return;

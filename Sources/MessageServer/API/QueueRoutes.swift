@@ -5,25 +5,28 @@ import MessageStore
 
 /// The operations that show what waits for people.
 ///
-/// - `GET …/queues`: each queue with the number of its waiting and claimed conversations, and since when the first one waits.
+/// - `GET …/queues`: each queue with the number of its waiting and claimed conversations, how many are
+///   overdue, and since when the first one waits.
 /// - `GET …/waiting?queue limit cursor`: the waiting conversations in the order in which they are answered.
 ///
 /// Both read the table of assignments only, so that they are fast with many waiting conversations.
 struct QueueRoutes: Sendable {
     let store: Store
-    let settings: PeopleSettings
+    let watch: AssignmentWatch
 
-    private typealias Queue = (
-        configuration: QueueConfiguration, waiting: Int, person: Int, since: Timestamp?
-    )
-    private static let queues = JSONObjectForm<[Queue]>.listed(
+    private static let queues = JSONObjectForm<[QueueFigures]>.listed(
         "queues",
-        JSONObjectForm<Queue>(written: [
-            JSONField("id", .text) { $0.configuration.id },
-            JSONField("name", .text) { $0.configuration.name },
-            JSONField("priority", .integer) { $0.configuration.priority },
+        JSONObjectForm<QueueFigures>(written: [
+            JSONField("id", .text) { $0.queue.id }, JSONField("name", .text) { $0.queue.name },
+            JSONField("priority", .integer) { $0.queue.priority },
+            JSONField("firstAnswerSeconds", optional: .integer) {
+                $0.queue.firstAnswerTime.map { Int($0.components.seconds) }
+            },
+            JSONField("answerSeconds", optional: .integer) {
+                $0.queue.answerTime.map { Int($0.components.seconds) }
+            },
             JSONField("waiting", .integer) { $0.waiting }, JSONField("person", .integer) { $0.person },
-            JSONField("since", optional: .time) { $0.since },
+            JSONField("overdue", .integer) { $0.overdue }, JSONField("since", optional: .time) { $0.since },
         ]).form)
     private static let waiting = JSONObjectForm<[Store.AssignedConversation]>.listed(
         "waiting",
@@ -45,7 +48,7 @@ struct QueueRoutes: Sendable {
             APIRoute(
                 .get, "/v1/businesses/{slug}/queues", may: .read, "List the queues of a business",
                 Self.queues.form(named: "Queues").schema
-            ) { APIAnswer(json: Self.queues.json(queues(of: try $0.business.id))) },
+            ) { APIAnswer(json: Self.queues.json(watch.queues(of: try $0.business.id))) },
             APIRoute(
                 .get, "/v1/businesses/{slug}/waiting", may: .read,
                 query: [
@@ -58,27 +61,9 @@ struct QueueRoutes: Sendable {
         ]
     }
 
-    private func queues(of business: BusinessID) -> [Queue] {
-        let people = settings[business] ?? PeopleConfiguration(text: "")
-        var queues: [Queue] = people.queues.map { ($0, 0, 0, nil) }
-        for conversation in store.assignedConversations where conversation.business == business {
-            let assignment = conversation.assignment
-            guard let queue = people.queue(of: assignment),
-                let index = people.queues.firstIndex(of: queue)
-            else { continue }
-            if assignment.state == .person {
-                queues[index].person += 1
-            } else {
-                queues[index].waiting += 1
-                queues[index].since = [queues[index].since, assignment.since].compactMap { $0 }.min()
-            }
-        }
-        return queues
-    }
-
     private func waiting(_ request: APIRequest) throws -> APIAnswer {
         let business = try request.business.id
-        let people = settings[business] ?? PeopleConfiguration(text: "")
+        let people = watch.settings[business] ?? PeopleConfiguration(text: "")
         let after = try request.position.map { text throws(APIProblem) in
             guard let rank = WaitingRank(text) else { throw APIProblem(.badCursor) }
             return rank

@@ -4,7 +4,7 @@ import MessageStore
 ///
 /// ```json
 /// {"id": "returns", "name": "Returns", "languages": ["fr"], "persons": ["agent-7"], "priority": 5, "capacity": 4,
-///  "acceptSeconds": 60, "overflow": {"to": "general", "minutes": 10}}
+///  "acceptSeconds": 60, "firstAnswerSeconds": 120, "answerSeconds": 300, "overflow": {"to": "general", "minutes": 10}}
 /// ```
 /// Only `id` is required.
 package struct QueueConfiguration: Hashable, Sendable {
@@ -24,6 +24,10 @@ package struct QueueConfiguration: Hashable, Sendable {
     ///
     /// JSON: `acceptSeconds`.
     package var acceptTime: Duration?
+    /// The target for the first answer of a person, counted from the begin of the wait; JSON: `firstAnswerSeconds`.
+    package var firstAnswerTime: Duration?
+    /// The target for each later answer; JSON: `answerSeconds`.
+    package var answerTime: Duration?
     /// The queue to which a conversation moves that has waited too long; JSON: `overflow`.
     package var overflow: Overflow?
 
@@ -126,6 +130,9 @@ extension PeopleConfiguration {
         reader.set(&queue.priority, "priority", in: Placement.priorities)
         queue.capacity = reader.integer("capacity", in: 1...1000)
         queue.acceptTime = reader.integer("acceptSeconds", in: 5...3600).map { .seconds($0) }
+        let day = 86_400
+        queue.firstAnswerTime = reader.integer("firstAnswerSeconds", in: 1...7 * day).map { .seconds($0) }
+        queue.answerTime = reader.integer("answerSeconds", in: 1...7 * day).map { .seconds($0) }
         queue.overflow = reader.object("overflow") { reader in
             reader.require("to", "minutes", hint: "write {\"to\": \"general\", \"minutes\": 10}")
             let minutes = reader.integer("minutes", in: 1...7 * 24 * 60)

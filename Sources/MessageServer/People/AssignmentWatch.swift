@@ -27,6 +27,8 @@ final class AssignmentWatch: Sendable {
         var readLine = 0
     }
 
+    private struct OverdueFollower { let call: @Sendable (ConversationID, Timestamp) -> Void }
+
     let settings: PeopleSettings
     let presence: PeoplePresence
     let availability = Availability()
@@ -36,6 +38,7 @@ final class AssignmentWatch: Sendable {
     private let logger: Logger
     private let told = Mutex<[ConversationID: Told]>([:])
     private let signs = Mutex<[ConversationID: Sign]>([:])
+    private let overdueFollower = Mutex<OverdueFollower?>(nil)
     private let startedAt = Timestamp.now()
     private let wakeups: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
@@ -69,9 +72,21 @@ final class AssignmentWatch: Sendable {
     /// Returns how many conversations of a business wait for a person, and how many a person has.
     func counts(of business: BusinessID) -> (waiting: Int, person: Int) { store.assignedCounts(of: business) }
 
+    /// The numbers of the queues of a business.
+    func queues(of business: BusinessID, at now: Timestamp = .now()) -> [QueueFigures] {
+        settings[business].map { QueueFigures.all($0, assigned(of: business), at: now) } ?? []
+    }
+
     /// The assignments of the conversations of a business that a person has or that wait.
     func assigned(of business: BusinessID) -> [Assignment] {
         store.assignedConversations.filter { $0.business == business }.map(\.assignment)
+    }
+
+    /// Calls `follower` for each customer who waits longer than the target of the queue, with the begin of the wait.
+    ///
+    /// It is called once for each wait and state; a restart may repeat it.
+    func whenOverdue(_ follower: @escaping @Sendable (ConversationID, Timestamp) -> Void) {
+        overdueFollower.withLock { $0 = OverdueFollower(call: follower) }
     }
 
     /// Records that a person types in a conversation, or claims it again.
@@ -231,6 +246,9 @@ final class AssignmentWatch: Sendable {
             let placement = people.route(RoutingFacts(lines, wish: wish), at: .now())
             try await place(placement, in: name, assignment)
         case .overflow(let placement): try await place(placement, in: name, assignment)
+        case .sayOverdue(let since):
+            overdueFollower.withLock { $0 }?.call(name, since)
+            recordTaken(step, in: name, assignment)
         }
     }
 

@@ -49,20 +49,32 @@ extension PeopleConfiguration {
         assignment.isAssigned ? queue(assignment.placement?.queue) : nil
     }
 
+    /// When the customer should have an answer of a person; nil without a target, and when nothing is unanswered.
+    func dueTime(of assignment: Assignment) -> Timestamp? {
+        guard let unanswered = assignment.unanswered, let queue = queue(of: assignment) else { return nil }
+        let target = unanswered.isFirst ? queue.firstAnswerTime : queue.answerTime
+        return target.map { unanswered.since.advanced(by: $0) }
+    }
+
     /// Chooses the queue of a conversation: the first rule that matches, then the handler's word, then the first queue.
     ///
     /// The result's `rule` says which one decided.
     package func route(_ facts: RoutingFacts, at now: Timestamp) -> Placement {
         let wished = queues.first { $0.id == facts.wish?.queue }
-        for (index, rule) in (rules + [QueueRule()]).enumerated() {
+        // A rule is copied only when its cheap conditions match: most of many rules do not.
+        for index in rules.indices where rules[index].mayMatch(facts) {
+            let rule = rules[index]
             guard let queue = rule.queue == nil ? wished : queue(rule.queue), queue.speaks(facts.locale),
                 let reasons = rule.matches(facts, for: queue, at: now)
             else { continue }
-            let name = index < rules.count ? "\(index + 1): " : ""
+            let words = (rule.queue == nil ? ["the handler"] : []) + reasons
             return Placement(
                 queue: queue.id, priority: facts.wish?.priority,
                 person: rule.lastPersonDays == nil ? nil : facts.lastPerson?.id,
-                rule: name + ((rule.queue == nil ? ["the handler"] : []) + reasons).joined(separator: ", "))
+                rule: "\(index + 1): " + words.joined(separator: ", "))
+        }
+        if let wished, wished.speaks(facts.locale) {
+            return Placement(queue: wished.id, priority: facts.wish?.priority, rule: "the handler")
         }
         return Placement(queue: queues.first?.id, priority: facts.wish?.priority, rule: "default")
     }
@@ -92,16 +104,18 @@ extension QueueConfiguration {
 }
 
 extension QueueRule {
-    /// The conditions that match, in words; nil when one does not.
+    /// Whether the intent and the group match.
+    fileprivate func mayMatch(_ facts: RoutingFacts) -> Bool {
+        (intent == nil || intent == facts.intent) && (group == nil || group == facts.group)
+    }
+
+    /// The conditions in words, when the intent and the group match; nil when another condition does not.
     fileprivate func matches(
         _ facts: RoutingFacts, for queue: QueueConfiguration, at now: Timestamp
     ) -> [String]? {
         var reasons: [String] = []
-        for (name, wanted, found) in [("intent", intent, facts.intent), ("group", group, facts.group)] {
-            guard let wanted else { continue }
-            guard wanted == found else { return nil }
-            reasons.append("\(name) \(wanted)")
-        }
+        if let intent { reasons.append("intent \(intent)") }
+        if let group { reasons.append("group \(group)") }
         if let locale {
             guard let found = facts.locale, isLocale(found, in: locale) else { return nil }
             reasons.append("locale \(locale)")

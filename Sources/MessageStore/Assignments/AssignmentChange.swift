@@ -205,6 +205,7 @@ extension Assignment {
         if var placement {
             placement.since = at
             next.placement = placement
+            next.unanswered = unanswered ?? Unanswered(since: since ?? at, isFirst: true)
         }
         return next
     }
@@ -227,7 +228,7 @@ extension Assignment {
         next.lastSeen = nil
         next.isAnnounced = false
         (next.waitBegan, next.offer, next.snoozedUntil) = (nil, nil, nil)
-        if !next.isAssigned { next.placement = nil }
+        if !next.isAssigned { (next.placement, next.unanswered) = (nil, nil) }
         if state == .waiting { next.placement?.since = at }
         return next
     }

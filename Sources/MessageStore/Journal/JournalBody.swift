@@ -350,7 +350,7 @@ enum JournalBody {
     /// `by` is the change. `began` is the record with which the conversation left its handler, unless that is
     /// this record; `seq` is the number that the conversation's next line had then.
     ///
-    /// With queues it also has the ``Placement`` `"queue":{…}`, the ``Offer`` `"offer":{…}` and `snoozedUntil`, if any, and `waits`, the record with which the wait began, unless that is
+    /// With queues it also has the ``Placement`` `"queue":{…}`, the ``Offer`` `"offer":{…}` `snoozedUntil` and `unanswered`, if any, and `waits`, the record with which the wait began, unless that is
     /// this record. Readers ignore other members.
     ///
     /// A copy in a later segment has `"by":"copy"`, and the original's record number in `changed`. Its

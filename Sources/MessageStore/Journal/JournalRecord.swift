@@ -348,6 +348,11 @@ extension Assignment {
         waitBegan = root.record("waits")
         offer = Offer(root["offer"])
         snoozedUntil = root.timestamp("snoozedUntil")
+        unanswered = root["unanswered"].flatMap { value in
+            value.timestamp("since").map {
+                Unanswered(since: $0, isFirst: value["first"]?.bool ?? false)
+            }
+        }
     }
 }
 

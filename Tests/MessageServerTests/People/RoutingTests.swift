@@ -75,16 +75,6 @@ import Testing
         #expect(placement == Placement(queue: "returns", priority: 3, rule: "1: the handler"))
     }
 
-    @Test func `a hundred rules cost a few microseconds`() {
-        var people = Self.people
-        people.rules = (0..<100).map { QueueRule(queue: "vip", intent: "intent-\($0)") }
-        var facts = RoutingFacts()
-        facts.intent = "none"
-        let took = ContinuousClock().measure { for _ in 0..<1000 { _ = people.route(facts, at: Self.now) } }
-        // A debug build takes some ten times as long as a release build.
-        #expect(took < .milliseconds(1000))
-    }
-
     @Test(arguments: [
         (#"[{"id":"a"},{"id":"a"}]"#, "[]", "/people/queues/1: has the id of another queue"),
         (#"[{"name":"A"}]"#, "[]", #"/people/queues/0: has no "id""#),

@@ -96,6 +96,7 @@ import Testing
         }
         var expected = assignment
         (expected.placement, expected.waitBegan) = (placed, 7)
+        expected.unanswered = .init(since: Self.then, isFirst: true)
         #expect(try change(.place(place)) == expected)
         #expect(try change(.releaseToWaiting(place)) == expected)
         expected.note = "urgent"
