@@ -28,9 +28,6 @@ package struct LineSplitter: Sendable {
         return pieces
     }
 
-    /// Whether the bytes so far end inside a line.
-    package var hasPartialLine: Bool { !partial.isEmpty }
-
     private mutating func append(_ bytes: ArraySlice<UInt8>) {
         guard !isSkipping else { return }
         guard partial.count + bytes.count <= maximumBytes else {

@@ -17,7 +17,6 @@ struct LineSplitterTests {
             Issue.record("the long line was not detected")
             return
         }
-        #expect(splitter.hasPartialLine)
     }
 
     @Test(arguments: [(10, true), (11, false)])

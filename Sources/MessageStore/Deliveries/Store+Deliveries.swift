@@ -475,9 +475,6 @@ extension Store {
         if !assignments.isEmpty { assignments.removeQuiet(delivery.conversation) }
     }
 
-    /// Throws ``StoreError/notLeased(record:)`` for a delivery that an operator ended.
-    package func checkLeased(_ delivery: Delivery) throws { _ = try leased(delivery) }
-
     private func leased(_ delivery: Delivery) throws -> PendingDelivery {
         guard let pending = scheduler.leased(delivery.record, of: delivery.conversation) else {
             throw StoreError.notLeased(record: delivery.record)

@@ -244,18 +244,6 @@ struct OutboxQueue: Sendable {
         return node.entry
     }
 
-    /// Returns the time at which the next postponed entry is due; nil when none is postponed.
-    mutating func nextDue(after now: Timestamp) -> Timestamp? {
-        promote(at: now)
-        return dues.first?.at
-    }
-
-    /// Returns the time from which ``leaseExpired(at:after:)`` may return an entry; nil without an entry.
-    mutating func nextExpiry(after lifetime: Duration) -> Timestamp? {
-        while let oldest = decisions.first, nodes[oldest.id] == nil { _ = decisions.popFirst() }
-        return decisions.first?.at.advanced(by: lifetime)
-    }
-
     private mutating func lease(_ id: ReplyID) -> Entry? {
         guard let entry = nodes[id]?.entry else { return nil }
         nodes[id]?.isLeased = true
