@@ -289,7 +289,10 @@ extension DeliveryPipeline {
     ) async throws -> Handled {
         let result = DeliveryResult.handedOff(reason: reason)
         let hasQueues = handOffs.watch.settings[delivery.business]?.queues.isEmpty == false
-        guard let text = handOffs.watch.text(of: delivery.business) else {
+        guard
+            let text = try await handOffs.watch.text(
+                in: ConversationID(business: delivery.business, customer: delivery.customer))
+        else {
             return try await decide(delivery, result, answer, &stages)
         }
         let isServerText = answer.replies.isEmpty
@@ -310,6 +313,17 @@ extension DeliveryPipeline {
             try await tryAgain(delivery, "the hand-off was refused: \(refusal)", asked: nil, &stages)
             return .attemptEnded
         }
+    }
+
+    /// Answers with the menu of the business instead of its handler.
+    func answer(
+        _ delivery: Delivery, _ menu: Reply, _ stages: inout DeliveryStages
+    ) async throws -> Handled {
+        stages.begin(.handle)
+        let reply = try CheckedAnswer.check(
+            menu, for: try capabilities(of: delivery), allowsClassicSignIn: false, at: "/people/menu")
+        let answer = CheckedAnswer(outcome: .handled, replies: [], state: nil).adding(reply, to: delivery)
+        return try await decide(delivery, .handled, answer, by: .server, &stages)
     }
 
     private func decide(

@@ -63,10 +63,18 @@ final class AssignmentWatch: Sendable {
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Returns the text for customers of this business who wait for a person; nil when the business has no
-    /// `people`.
-    func text(of business: BusinessID) -> String? {
-        settings[business].map { presence[business].closedText ?? $0.text }
+    /// Returns the text for a customer who waits for a person, in the language of the customer's last message; nil
+    /// when the business has no `people`.
+    func text(in name: ConversationID) async throws -> String? {
+        guard let people = settings[name.business] else { return nil }
+        if let text = presence[name.business].closedText { return text }
+        return try await text(people.text, in: name)
+    }
+
+    private func text(_ text: Localized<String>, in name: ConversationID) async throws -> String {
+        guard !text.languages.isEmpty else { return text.all }
+        return text.text(
+            for: try await onDisk { [store] in try store.lastLocale(of: name.business, name.customer) })
     }
 
     /// Returns how many conversations of a business wait for a person, and how many a person has.
@@ -215,11 +223,14 @@ final class AssignmentWatch: Sendable {
         switch step {
         case .sayText:
             try await say(
-                text(of: name.business), step, "text", about: assignment.stateRecord, in: name, assignment)
+                text(in: name), step, "text", about: assignment.stateRecord, in: name, assignment)
         case .sayUnclaimedText:
             // While no person is available, the text would promise an answer that does not come.
             let isClosed = presence[name.business].closedText != nil
-            let text = isClosed ? nil : settings[name.business]?.unclaimedText
+            var text: String?
+            if !isClosed, let unclaimed = settings[name.business]?.unclaimedText {
+                text = try await self.text(unclaimed, in: name)
+            }
             // Once for each hand-off, also when a person has released the conversation to another one.
             let began = assignment.began?.record ?? assignment.record
             try await say(text, step, "unclaimedText", about: began, in: name, assignment)

@@ -121,7 +121,10 @@ extension QueueRule {
             reasons.append("locale \(locale)")
         }
         if !words.isEmpty {
-            guard let word = words.first(where: { word in facts.texts.contains { Self.has(word, in: $0) } })
+            guard
+                let word = words.first(where: { word in
+                    facts.texts.contains { CustomerWords.isPhrase(word, in: $0) }
+                })
             else { return nil }
             reasons.append("word \(word)")
         }
@@ -132,15 +135,5 @@ extension QueueRule {
             reasons.append("last person \(last.id)")
         }
         return reasons
-    }
-
-    /// Whether a text has the word or the phrase, regardless of case, and not as a part of longer words.
-    private static func has(_ word: String, in text: String) -> Bool {
-        let parts = { (text: String) in
-            text.lowercased().split { !$0.isLetter && !$0.isNumber }.map(String.init)
-        }
-        let (words, text) = (parts(word), parts(text))
-        return !words.isEmpty && text.count >= words.count
-            && (0...text.count - words.count).contains { text[$0..<$0 + words.count].elementsEqual(words) }
     }
 }

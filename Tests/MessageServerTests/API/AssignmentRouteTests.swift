@@ -258,7 +258,7 @@ import Testing
         async throws
     {
         var people = PeopleConfiguration(text: "A colleague answers soon.")
-        people.words = ["help"]
+        people.words = CustomerWords(words: Localized(["help"]))
         let (server, customer, path) = try await server(people: people)
         #expect(try await server.api(path).json["unansweredSince"] == nil)
         _ = try await customer.post(customer.message(.text, text: "help"))

@@ -8,7 +8,7 @@ import Testing
     private static let start = Timestamp(milliseconds: 1_800_000_000_000)
     private static let people = {
         var people = PeopleConfiguration(text: "Soon.")
-        people.unclaimedText = "Sorry."
+        people.unclaimedText = Localized("Sorry.")
         return people
     }()
 

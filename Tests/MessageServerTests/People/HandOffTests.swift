@@ -15,7 +15,7 @@ import Testing
 @Suite struct HandOffTests {
     private static let people = {
         var people = PeopleConfiguration(text: "A colleague answers soon.")
-        people.unclaimedText = "All of us are busy."
+        people.unclaimedText = Localized("All of us are busy.")
         return people
     }()
     private let customer = CustomerID("c")
@@ -91,6 +91,42 @@ import Testing
         #expect(handler.calls.count == calls)
         let second = people == nil ? JournalEvent.Status.handedOff : .withPerson
         #expect(try statuses(test.directory) == [.handedOff, second])
+    }
+
+    @Test func `the server answers with the menu instead of a handler that is down`() async throws {
+        var people = Self.people
+        people.menu = .quickReply(
+            try QuickReplyRequest(
+                summary: "Which fish?",
+                items: [.init("cod", title: "Cod"), .init("sole", title: "Sole")])
+        ).orText("Write cod or sole.")
+        let test = try await start(DownHandler(), people: people)
+        let running = test.run()
+        await test.append("Menu!", from: "c")
+        _ = await test.gateway.waitForMessages(count: 1)
+        await test.append("agent", from: "c")
+        _ = await test.gateway.waitForMessages(count: 2)
+        await test.append("?", from: "c")
+        await test.stages.count(3) { $0.stage == .finish }
+        await test.stop(running)
+        let sent = test.gateway.messages(for: customer).map(\.message.root)
+        #expect(sent.map { $0["type"]?.string } == ["interactive", "text"])
+        #expect(try statuses(test.directory) == [.handled, .withPerson, .withPerson])
+    }
+
+    @Test func `a customer is told in the language of the last message`() async throws {
+        var people = Self.people
+        people.text.languages = ["de": "Gleich."]
+        people.unclaimedText?.languages = ["de": "Noch nicht vergessen."]
+        let test = try await start(RecordingHandler(), people: people)
+        let running = test.run()
+        await test.append("Agent 🙏", from: "c", attachments: #"[],"locale":"de_AT""#)
+        _ = await test.gateway.waitForMessages(count: 1)
+        let since = try #require(assignment(test).since)
+        await test.watch.look(at: since.advanced(by: .seconds(660)))
+        _ = await test.gateway.waitForMessages(count: 2)
+        await test.stop(running)
+        #expect(texts(test) == ["Gleich.", "Noch nicht vergessen."])
     }
 
     @Test func `a text is sent once, although later processes try again`() async throws {
