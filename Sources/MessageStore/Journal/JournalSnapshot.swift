@@ -48,7 +48,8 @@ struct JournalSnapshot: Sendable {
     /// Returns the content of the file: a number that identifies the format's version, the members, and a
     /// checksum.
     func encoded() -> [UInt8] {
-        var bytes = SnapshotEncoder()
+        // An array that grows is copied, and takes up to three times the memory meanwhile.
+        var bytes = SnapshotEncoder(capacity: index.count * 24 + openLines.count * 40 + (64 << 10))
         bytes.append(Self.magic)
         for value in [lastRecord, nextRecord] { bytes.append(value) }
         bytes.append(isUnsynced ? 1 : 0)
@@ -129,6 +130,8 @@ struct JournalSnapshot: Sendable {
 /// Encodes values as 64-bit integers, the least significant byte first.
 struct SnapshotEncoder {
     private var bytes: [UInt8] = []
+
+    init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
     mutating func append(_ value: UInt64) {
         for shift in stride(from: UInt64(0), to: 64, by: 8) {

@@ -168,10 +168,13 @@ final class Checkpointer: Sendable {
         if isEarly, !isLast, conversations.hasUnsynced { return recordWrite() }
         // A delivery's lines are written before its finished record. The lines of all records up to this one
         // are therefore written.
-        let snapshot = await snapshotter.capture(isLast: isLast)
+        var snapshot = await snapshotter.capture(isLast: isLast)
+        let hasUncheckedEnd = snapshot?.hasUncheckedEnd == true
         let through = unwrittenLines.checkpoint(through: snapshot?.lastRecord ?? journal.lastRecord)
         guard state.withLock({ $0.isTrusted }) else { return }
         let prepared = await snapshotter.prepare(snapshot, checkpoint: through)
+        // While it is kept, every change of the deduplication's index copies a page of the index.
+        snapshot = nil
         var isInstalled = false
         defer { if !isInstalled { prepared?.discard() } }
         do {
@@ -183,7 +186,7 @@ final class Checkpointer: Sendable {
             }
             // From here on, all lines through the checkpoint of the snapshot are on disk.
             isInstalled = await snapshotter.install(prepared)
-            if case .empty = round, !isDue, snapshot?.hasUncheckedEnd != true { return }
+            if case .empty = round, !isDue, !hasUncheckedEnd { return }
             // A start uses the index file only when the file is complete through the journal's last
             // checkpoint, so the file is written first.
             await index.write(through: through)
