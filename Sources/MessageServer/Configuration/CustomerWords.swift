@@ -7,7 +7,7 @@ package struct CustomerWords: Hashable, Sendable {
     /// Phrases that may stand anywhere in the text.
     let phrases: Localized<[String]>
 
-    /// Creates a set of words and phrases in the form that ``comparable(_:)`` gives them.
+    /// Creates a set of words and phrases, which are compared without case and punctuation.
     package init(words: Localized<[String]>, phrases: Localized<[String]> = Localized([])) {
         let comparable = { (texts: [String]) in texts.map(Self.comparable) }
         self.words = Localized(comparable(words.all), words.languages.mapValues(comparable))
