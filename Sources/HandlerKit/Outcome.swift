@@ -23,8 +23,13 @@ public enum Outcome: Hashable, Sendable {
     /// A person must continue the conversation; these replies are sent in order.
     ///
     /// Without replies the customer gets the text that the business has configured for a handoff. The person
-    /// reads the reason, of which the server keeps ``maximumReasonBytes``.
-    case handoff(reason: String, replies: [Reply] = [])
+    /// reads the reason, of which the server keeps ``maximumReasonBytes``, and the note.
+    ///
+    /// `queue` is the id of a queue of the business; the rules in the business's file come first, and an unknown queue
+    /// means the business's first one. `priority` is 0 to 9; a higher one is answered first.
+    case handoff(
+        reason: String, replies: [Reply] = [], queue: String? = nil, priority: Int? = nil,
+        note: String? = nil)
 
     /// The number of bytes of a reason that the server keeps.
     public static let maximumReasonBytes = 500
@@ -62,7 +67,7 @@ public enum Outcome: Hashable, Sendable {
     /// The replies; empty for an outcome that has none.
     package var replies: [Reply] {
         switch self {
-        case .handled(let replies), .handoff(_, let replies): replies
+        case .handled(let replies), .handoff(_, let replies, _, _, _): replies
         case .retry, .reject: []
         }
     }
@@ -71,7 +76,8 @@ public enum Outcome: Hashable, Sendable {
     package func replacing(replies: [Reply]) -> Outcome {
         switch self {
         case .handled: .handled(replies)
-        case .handoff(let reason, _): .handoff(reason: reason, replies: replies)
+        case .handoff(let reason, _, let queue, let priority, let note):
+            .handoff(reason: reason, replies: replies, queue: queue, priority: priority, note: note)
         case .retry, .reject: self
         }
     }

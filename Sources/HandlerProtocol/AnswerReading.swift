@@ -146,6 +146,23 @@ struct AnswerReading {
         return text.cut(toBytes: Outcome.maximumReasonBytes)
     }
 
+    /// Reads a text for the people of the business and cuts it to a length that is kept; nil when it is absent.
+    mutating func text(_ value: JSONValue?) -> String? {
+        guard let value, !value.isNull else { return nil }
+        if value.string == nil { report("type", at: value, allowed: "a text") }
+        return value.string?.cut(toBytes: 1000)
+    }
+
+    /// Reads a priority; nil when it is absent.
+    mutating func priority(_ value: JSONValue?) -> Int? {
+        guard let value, !value.isNull else { return nil }
+        guard let number = value.int, (0...9).contains(number) else {
+            report("type", at: value, allowed: "a whole number from 0 to 9")
+            return nil
+        }
+        return number
+    }
+
     /// Reads the new state: an object, or null to delete the state.
     ///
     /// Returns nil when the state does not change, or after reporting a problem.

@@ -7,13 +7,16 @@ package import HandlerKit
 ///  "state": {"step": "colour"}}
 /// {"outcome": "retry", "retryAfterMs": 5000}
 /// {"outcome": "reject", "reason": "…"}
-/// {"outcome": "handoff", "reason": "…", "replies": ["A colleague answers in a few minutes."]}
+/// {"outcome": "handoff", "reason": "…", "replies": ["A colleague answers in a few minutes."],
+///  "queue": "returns", "priority": 5, "note": "Order 4711"}
 /// ```
 /// A missing `outcome` means `handled`. A reply is a text, or a message in Apple's format, in which the
 /// server fills in `id`, `v`, `sourceId` and `destinationId`. `state` replaces the handler's state of the
 /// conversation, `null` deletes it; when it is missing the state does not change. Other members are refused.
 package enum EventAnswer {
-    private static let members = ["outcome", "replies", "retryAfterMs", "reason", "state"]
+    private static let members = [
+        "outcome", "replies", "retryAfterMs", "reason", "state", "queue", "priority", "note",
+    ]
     private static let outcomes = ["handled", "retry", "reject", "handoff"]
 
     /// Parses the result of an event.
@@ -37,6 +40,8 @@ package enum EventAnswer {
         let replies = reading.replies(result["replies"], allowingFiles)
         let delay = reading.delay(result["retryAfterMs"])
         let reason = reading.reason(result["reason"])
+        let (queue, note) = (reading.text(result["queue"]), reading.text(result["note"]))
+        let priority = reading.priority(result["priority"])
         let newState = reading.state(result["state"])
         let outcome = result["outcome"]
         let name = outcome.map { outcome in outcomes.first(where: outcome.equals) } ?? "handled"
@@ -50,7 +55,8 @@ package enum EventAnswer {
         return switch name {
         case "retry": .retry(after: delay)
         case "reject": .reject(reason: reason)
-        case "handoff": .handoff(reason: reason, replies: replies)
+        case "handoff":
+            .handoff(reason: reason, replies: replies, queue: queue, priority: priority, note: note)
         default: .handled(replies)
         }
     }
@@ -77,9 +83,12 @@ package enum EventAnswer {
         case .reject(let reason):
             writer.field("outcome", "reject")
             writer.field("reason", reason)
-        case .handoff(let reason, let replies):
+        case .handoff(let reason, let replies, let queue, let priority, let note):
             writer.field("outcome", "handoff")
             writer.field("reason", reason)
+            writer.field("queue", queue)
+            writer.field("priority", priority)
+            writer.field("note", note)
             if !replies.isEmpty { write(replies, of: context, &writer) }
         }
     }

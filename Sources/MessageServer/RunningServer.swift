@@ -197,6 +197,12 @@ package final class RunningServer: Sendable {
                     conversation: ConversationFiles.name(of: name.customer), isTyping: isTyping,
                     direction: .outbound))
         }
+        pipelines.watch.whenOverdue { name, since in
+            events.send(
+                TransientEvent(
+                    name: .conversationOverdue, business: name.business,
+                    conversation: ConversationFiles.name(of: name.customer), since: since))
+        }
         sender.whenAccepted { typing.messageWasSent(in: $0) }
         let journalReaders = InFlightOperations(maximum: InFlightOperations.maximumJournalReaders)
         let operations =
@@ -204,7 +210,9 @@ package final class RunningServer: Sendable {
             + ConversationRoutes.make(
                 conversationFiles, pipelines.deliveries.attachments.files, store, watch: pipelines.watch,
                 journalReaders: journalReaders)
-            + ConversationListRoutes(store: store, files: conversationFiles).routes()
+            + ConversationListRoutes(
+                store: store, files: conversationFiles, settings: pipelines.watch.settings
+            ).routes()
             + SendingRoutes(
                 sender: pipelines.sender, conversations: conversationFiles, uploads: uploads,
                 journalReaders: journalReaders
@@ -217,6 +225,8 @@ package final class RunningServer: Sendable {
                 store: store, files: conversationFiles, indicators: typing, watch: pipelines.watch
             ).routes()
             + PresenceRoutes(watch: pipelines.watch).routes()
+            + PresenceRoutes(watch: pipelines.watch).availabilityRoutes()
+            + QueueRoutes(store: store, watch: pipelines.watch).routes()
             + PaymentWithdrawalRoutes(results: payments.results).routes()
             + DeliveryOperations(store: store, journalReaders: journalReaders).routes()
             + EventRoutes.make(events)
@@ -237,7 +247,8 @@ package final class RunningServer: Sendable {
                 isReloaded: { [reloads] in reloads.isSuccess },
                 certificateExpiry: { tls?.expirySecondsSince1970 },
                 merchantCertificates: merchantCertificates,
-                suspectedSettings: { [signInFlow] in signInFlow.suspectedSettings }))
+                suspectedSettings: { [signInFlow] in signInFlow.suspectedSettings }),
+            queues: { [watch = pipelines.watch] in watch.queues(of: $0) })
         admin = try configuration.adminListen.socketAddress.map { address in
             let listener = HTTPListener(
                 address,

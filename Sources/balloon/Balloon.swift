@@ -19,6 +19,7 @@ import MessageServer
             Erase.self, Events.self, Replies.self,
             DeadLetters.self,
             Authentications.self, Onboarding.self, PaymentsCommand.self, Handlers.self, People.self,
+            Texts.self,
             RetentionCommands.self,
             StatusCommand.self,
             LogLevelCommand.self, ScenarioCommands.self,

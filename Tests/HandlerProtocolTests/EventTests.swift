@@ -351,6 +351,10 @@ struct EventTests {
         (#"{"outcome":"reject","reason":"no"}"#, .reject(reason: "no")),
         (#"{"outcome":"handoff"}"#, .handoff(reason: "no reason given")),
         (
+            #"{"outcome":"handoff","reason":"a","queue":"returns","priority":9,"note":"n"}"#,
+            .handoff(reason: "a", queue: "returns", priority: 9, note: "n")
+        ),
+        (
             #"{"outcome":"handoff","reason":"asked","replies":["Soon."]}"#,
             .handoff(reason: "asked", replies: [.text("Soon.")])
         ),
@@ -367,7 +371,9 @@ struct EventTests {
         (#"{"replies":[""]}"#, "empty", "/replies/0"), (#"{"replies":[1]}"#, "type", "/replies/0"),
         (#"{"replies":[{"type":"text","body":"a","fallback":""}]}"#, "empty", "/replies/0/fallback"),
         (#"{"outcome":"retry","retryAfterMs":-1}"#, "type", "/retryAfterMs"),
-        (#"{"reason":1}"#, "type", "/reason"), (#"{"state":[]}"#, "type", "/state"),
+        (#"{"queue":1}"#, "type", "/queue"), (#"{"priority":10}"#, "type", "/priority"),
+        (#"{"note":[]}"#, "type", "/note"), (#"{"reason":1}"#, "type", "/reason"),
+        (#"{"state":[]}"#, "type", "/state"),
         (#"{"replies":["# + String(repeating: #""a","#, count: 32) + #""a"]}"#, "replyCount", "/replies"),
     ])
     func `an unusable answer is refused with its rule and place`(
@@ -383,6 +389,7 @@ struct EventTests {
         let context = try context("text")
         for outcome in [
             Outcome.retry(after: .seconds(2)), .reject(reason: "a"), .handoff(reason: "b"), .handled,
+            .handoff(reason: "b", queue: "returns", priority: 0, note: "n"),
         ] {
             let result = try written { EventAnswer.write(outcome, to: context, &$0) }
             #expect(try EventAnswer.outcome(result) == outcome)
@@ -390,7 +397,8 @@ struct EventTests {
         let handoff = try written {
             EventAnswer.write(.handoff(reason: "b", replies: [.text("Soon.")]), to: context, &$0)
         }
-        guard case .handoff("b", let told) = try EventAnswer.outcome(handoff), told.count == 1 else {
+        guard case .handoff("b", let told, nil, nil, nil) = try EventAnswer.outcome(handoff), told.count == 1
+        else {
             Issue.record("no hand-off with one reply")
             return
         }

@@ -183,6 +183,7 @@ struct SchemaTests {
         for outcome in [
             Outcome.handled, .reply("Hi"), .retry, .retry(after: .seconds(1)), .reject(reason: "a"),
             .handoff(reason: "b"), .handoff(reason: "b", replies: [.text("Soon.")]),
+            .handoff(reason: "b", queue: "returns", priority: 9, note: "n"),
         ] {
             lines.append(
                 expected("answer", RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) }))

@@ -82,6 +82,10 @@ class Configurations:
     APPLE_PAY = {"merchantIdentifier": "merchant.com.example", "domainName": "messages.example.com", "displayName": "Fish",
                  "certificateFile": "merchant.pem", "keyFile": "merchant-key.pem"}
     AUTHENTICATION = {"issuer": "https://login.example.com", "clientID": "balloon", "clientSecret": {"env": "LOGIN_SECRET"}, "scope": ["openid"]}
+    MENU = {"type": "interactive", "fallback": "Write cod or sole.", "interactiveData": {
+        "bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension",
+        "data": {"version": "1.0", "requestIdentifier": "8ef748b5-3dc5-47ae-b185-65e91518d209", "quick-reply": {
+            "summaryText": "Which fish?", "items": [{"identifier": "cod", "title": "Cod"}, {"identifier": "sole", "title": "Sole"}]}}}}
     TOKEN = {"name": "crm", "sha256": "b5" * 32, "may": ["read"]}
 
     def __init__(self, programs):
@@ -162,10 +166,11 @@ EXAMPLES = {
     "business": {
         "businessID": "5a6b7c8d-0000-4000-8000-000000000003", "name": "Sam's Fish", "handler": {"builtin": "demo"},
         "fallback": {"text": "An agent will reply soon.", "afterSeconds": 120}, "people": {"text": "A colleague answers."},
+        "texts": {"wait": {"de": "Gleich."}},
         "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY, "concurrency": 4, "deadlineSeconds": 30,
         "quota.pendingMessages": 1000, "logLevel": "debug", "retention": {"messagesDays": 730, "attachmentsDays": 365, "deadLettersDays": 30},
     },
-    "people": {"text": "A colleague answers.", "unclaimedText": "All of us are busy."},
+    "people": {"text": "A colleague answers.", "unclaimedText": "All of us are busy.", "phrases": ["a human"], "menu": Configurations.MENU},
     "authentication": {
         "issuer": "https://login.example.com", "authorizationURL": "https://login.example.com/authorize", "tokenURL": "https://login.example.com/token",
         "jwksURL": "https://login.example.com/keys", "userinfoURL": "https://login.example.com/userinfo", "clientID": "balloon",
@@ -226,7 +231,7 @@ def setting_problem(configurations, table, key, default):
     if table in ("limits", "http"):
         return configurations.check(server={table: nested(key, value)})
     if table == "business":
-        return configurations.check(business=nested(key, value))
+        return configurations.check(business={"people": {"text": "A colleague answers."}, **nested(key, value)})
     base = {"people": {"text": "A colleague answers."}, "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY}[table]
     members = {**base, **(value if key in ("clientKeyFile", "clientKeyID") else nested(key, value))}
     return configurations.check(business={table: {name: value for name, value in members.items() if value is not None}})

@@ -3,12 +3,12 @@ import json, shutil, time
 
 from browser import Failure, Page
 from person import Person
-from server import Server
+from server import PEOPLE, Server
 from suite import DESK, LOST, PHONE, SIZES, Suite, main
 
 
 class Tests(Suite):
-    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "token_removed", "storage_off",
+    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "queues", "offers", "own_token", "token_removed", "storage_off",
            "two_tabs", "everybody", "planted"]
 
     def serve(self, name):
@@ -504,6 +504,98 @@ class Tests(Suite):
         page.allowed = [r"403 \(Forbidden\)"]
         page.press_button("Claim")
         page.see("This token may not do that")
+
+    def queues(self):
+        """Rules place two customers; the higher priority comes first, and a transfer moves a conversation."""
+        known = {"businessID": "b-1", "name": "Sam's Fish", "handler": {"builtin": "demo"}, "people": PEOPLE}
+        self.server.business({**known, "people": {**PEOPLE, "queues": [{"id": "general", "name": "General"}, {"id": "returns", "name": "Returns", "priority": 5}],
+                                                  "rules": [{"queue": "returns", "words": ["parcel"]}]}})
+        try:
+            page = self.page("Quinn", DESK)
+            page.wait("the queues", "(async () => { document.querySelector('.tab').click(); const { token } = JSON.parse(sessionStorage.getItem('balloon.inbox')); return (await (await fetch('/v1/businesses/fish/queues', { headers: { Authorization: `Bearer ${token}` } })).json()).queues.length === 2; })()")
+            self.server.ask_for_person("queue1")
+            self.server.write("My parcel", "queue2")
+            self.server.ask_for_person("queue2")
+            page.go(self.server.origin + "/inbox")
+            page.wait("the queue of the second row", "document.querySelector('.row')?.innerText.includes('Returns')")
+            self.picture(page, "queues-desk")
+            page.press_button("Take next")
+            page.wait("the customer with the parcel", "document.querySelector('.thread-title h2')?.innerText.includes('queue2')")
+            page.see("Returns (1: word parcel)")
+            page.press_button("Transfer")
+            page.script("document.querySelector('#to-queue').value = 1")
+            page.press_button("Transfer", "document.querySelector('dialog')")
+            page.see("General (transfer)")
+            assert self.server.call(f"/v1/businesses/fish/conversations/{self.conversation('queue2')}")["queue"]["id"] == "general"
+            page.script("const one = document.querySelector('#queue'); one.value = 'returns'; one.dispatchEvent(new Event('change', { bubbles: true }))")
+            page.see("Nobody waits")
+            page.press_button("Take next")
+            page.see("No conversation waits for you")
+        finally:
+            self.server.business(known)
+
+    def offers(self):
+        """A conversation is offered to a person who is available; a snooze ends with the customer's message."""
+        known = {"businessID": "b-1", "name": "Sam's Fish", "handler": {"builtin": "demo"}, "people": PEOPLE}
+        self.server.business({**known, "people": {**PEOPLE, "queues": [{"id": "general", "name": "General", "acceptSeconds": 600, "firstAnswerSeconds": 1}]}})
+        try:
+            page = self.page()
+            page.type("#token", self.server.agent)
+            page.press_button("Open the inbox")
+            page.find(".tabs")
+            choose = "const one = document.querySelector('#availability'); one.value = arguments[0]; one.dispatchEvent(new Event('change', { bubbles: true }))"
+            page.script(choose, "available")
+            self.until("the person", lambda: [one["state"] for one in self.server.call("/v1/businesses/fish/people/persons")["persons"]] == ["available"])
+            page.press_button("Alerts")
+            page.click("#alert-sound")
+            page.click("#alert-title")
+            page.press_button("Done", "document.querySelector('dialog')")
+            self.server.ask_for_person("offer1")
+            page.see("Overdue", seconds=30)
+            assert not page.script("return document.title").startswith("("), "the title counts"
+            page.see("offer1 is offered to you")
+            self.picture(page, "offer-desk")
+            page.press_button("Decline")
+            page.wait("no offer", "!document.querySelector('.list').innerText.includes('is offered to you')")
+            self.server.ask_for_person("offer2")
+            page.see("offer2 is offered to you")
+            page.press_button("Accept")
+            page.see("You have this conversation")
+            page.press_button("More")
+            page.press_button("Snooze", "document.querySelector('dialog')")
+            page.press_button("One hour", "document.querySelector('dialog')")
+            page.see("Snoozed until")
+            self.server.write("Hello?", "offer2")
+            page.see("You have this conversation")
+            page.script(choose, "gone")
+            self.until("nobody", lambda: self.server.call("/v1/businesses/fish/people/persons")["persons"] == [])
+        finally:
+            self.server.business(known)
+
+    def own_token(self):
+        """A token with a person needs no name, and cannot take what a colleague has."""
+        self.server.ask_for_person("owned1")
+        page = self.page()
+        page.type("#token", self.server.token)
+        page.press_button("Open the inbox")
+        page.see("Enter your name")
+        page.script("document.querySelector('#token').value = ''")
+        page.type("#token", self.server.agent)
+        page.press_button("Open the inbox")
+        page.see("Ada")
+        assert page.script("return document.querySelector('.switch').disabled")
+        self.open(page, "owned1")
+        page.press_button("Claim")
+        page.see("You have this conversation")
+        page.type("#text", "Ada here.")
+        page.press_button("Send")
+        self.until("her text at the gateway", lambda: len(self.at_gateway("Ada here.")) == 1)
+        conversation = f"/v1/businesses/fish/conversations/{self.conversation('owned1')}"
+        assert self.server.call(conversation)["person"]["id"] == "agent-7"
+        self.server.call(conversation + "/claim", "POST", {"person": {"id": "ben", "name": "Ben"}, "take": True})
+        page.see("Ben has this conversation")
+        page.wait("no button to take over", "!document.querySelector('.thread-actions button')")
+        assert "Take" not in page.script("return document.querySelector('.main').innerText")
 
     def token_removed(self):
         token, entry = self.server.issue("removed", "read,send")

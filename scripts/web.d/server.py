@@ -34,7 +34,8 @@ class Server:
         self.business({"businessID": "b-1", "name": name, "handler": {"exec": handler} if handler else {"builtin": "demo"}, "people": PEOPLE})
         self.token, entry = self.issue("desk", "read,send")
         self.reader, reader = self.issue("reader", "read")
-        self.tokens = [entry, reader]
+        self.agent, agent = self.issue("agent", "read,send", "--person", "agent-7", "--person-name", "Ada")
+        self.tokens = [entry, reader, agent]
         self.configure(self.tokens)
         self.process = None
         self.page = free_port()
@@ -44,8 +45,8 @@ class Server:
                          "--scenarios", str(self.path / "scenarios")]
         self.start()
 
-    def issue(self, name, rights):
-        made = subprocess.run([self.binary, "token", "issue", "--name", name, "--may", rights], capture_output=True, text=True, check=True)
+    def issue(self, name, rights, *person):
+        made = subprocess.run([self.binary, "token", "issue", "--name", name, "--may", rights, *person], capture_output=True, text=True, check=True)
         return made.stdout.strip(), json.loads(made.stderr)
 
     def business(self, content):

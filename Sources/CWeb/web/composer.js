@@ -128,7 +128,7 @@ export class Composer {
     }
     this.#reason.hidden = mayWrite;
     say(this.#reason, isOthers
-      ? `${visible(one.person?.name ?? one.person?.id ?? "A colleague")} answers here. Take the conversation over to write.`
+      ? `${visible(one.person?.name ?? one.person?.id ?? "A colleague")} answers here.${desk.supervises ? " Take the conversation over to write." : ""}`
       : one.state === "closed" ? "Nothing can be sent until the customer writes again." : "");
     const lacks = missing(one.capabilities).includes("quick replies");
     say(this.#modes.querySelector("[data-mode=quickReply]"), modes.quickReply + (lacks ? " (not on this device)" : ""));

@@ -5,21 +5,33 @@ import { isTyping, summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
 import { isTapback } from "./reactions.js";
 import { Stream } from "./stream.js";
+import { customerName } from "./text.js";
 
 const queuePages = 5;
 const refreshPause = 5_000;
+/// The milliseconds after which an unanswered customer is marked, unless the queue has a target.
+const overdueAfter = 600_000;
 
 /// Dispatches `lists`, `conversation` (detail: its id), `line` (detail: the event), `connection`, `businesses` and `failed`
 /// (detail: a sentence).
 export class Desk extends EventTarget {
   api;
+  /// The person of this page: that of the token, or the name that was entered.
   me;
+  /// Whether the person gets offers: `available`, `away` or `gone`; undefined when the token names no person.
+  availability;
+  /// Whether this person may take conversations from others, and open and close the help desk.
+  supervises = true;
   businesses = [];
   business = "";
   conversations = new Map();
   unread = new Set();
   selected = "";
   view = "queue";
+  /// The queues of the business: `{"id", "name", "priority"}`; empty without queues.
+  queues = [];
+  /// The queue to which the view `queue` is limited; empty for all.
+  queue = "";
   filter = { state: "", q: "" };
   /// The conversation ids in the view `all`, and the address of its next page.
   all = { ids: [], next: undefined, searched: undefined };
@@ -52,7 +64,14 @@ export class Desk extends EventTarget {
 
   /// Reads the businesses of the token, and starts to follow events; throws a `Problem` on failure.
   async begin() {
-    this.businesses = (await this.api.read("/v1/businesses")).businesses;
+    const { businesses, person, supervises = true } = await this.api.read("/v1/businesses");
+    this.businesses = businesses;
+    this.supervises = supervises;
+    if (person) {
+      this.me = { name: person.id, ...person };
+      this.availability = recall("availability") ?? "gone";
+      this.every(30_000, () => void this.#reportAvailability());
+    }
     const remembered = recall("business");
     this.business = (this.businesses.find((one) => one.slug === remembered) ?? this.businesses[0])?.slug ?? "";
     this.#stream = new Stream(this.api, {
@@ -94,6 +113,8 @@ export class Desk extends EventTarget {
     this.all = { ids: [], next: undefined, searched: undefined };
     this.selected = "";
     this.people = undefined;
+    this.queues = [];
+    this.queue = "";
     this.#tell("businesses");
     void this.reload();
   }
@@ -105,12 +126,15 @@ export class Desk extends EventTarget {
     this.#retry = undefined;
     const generation = ++this.#generation;
     void this.#readPeople();
+    void this.#reportAvailability();
     this.isLoading = true;
     this.#tell("lists");
     try {
-      const [held, businesses] = await Promise.all([this.#readHeld(), this.api.read("/v1/businesses"), this.loadAll(false)]);
+      const [held, businesses, { queues }] = await Promise.all([this.#readHeld(), this.api.read("/v1/businesses"), this.api.read(`${this.path}/queues`), this.loadAll(false)]);
       if (generation !== this.#generation) return;
       this.businesses = businesses.businesses;
+      this.queues = queues;
+      if (!this.queueOf({ queue: { id: this.queue } })) this.queue = "";
       for (const [id, one] of this.conversations) {
         if (!held.has(id) && (one.state === "waiting" || one.state === "person")) this.conversations.delete(id);
       }
@@ -211,13 +235,26 @@ export class Desk extends EventTarget {
     const all = [...this.conversations.values()];
     const time = (one) => Date.parse(one.since ?? one.last?.at ?? 0);
     switch (view) {
-      case "queue": return all.filter((one) => one.state === "waiting").sort((a, b) => time(a) - time(b) || (a.id < b.id ? -1 : 1));
-      case "mine": return all.filter((one) => this.isMine(one)).sort((a, b) => Date.parse(b.last?.at ?? 0) - Date.parse(a.last?.at ?? 0));
+      case "queue": {
+        const priority = (one) => one.queue?.priority ?? this.queueOf(one)?.priority ?? 0;
+        return all.filter((one) => one.state === "waiting" && (!this.queue || (this.queueOf(one) ?? this.queues[0])?.id === this.queue))
+          .sort((a, b) => priority(b) - priority(a) || time(a) - time(b) || (a.id < b.id ? -1 : 1));
+      }
+      case "mine": return all.filter((one) => this.isMine(one)).sort((a, b) => this.isSnoozed(a) - this.isSnoozed(b) || Date.parse(b.last?.at ?? 0) - Date.parse(a.last?.at ?? 0));
       default: return this.all.ids.map((id) => this.conversations.get(id)).filter(Boolean);
     }
   }
 
   isMine(one) { return one?.state === "person" && one.person?.id === this.me.id; }
+
+  /// The queue of a conversation; undefined when it is in none that the business has.
+  queueOf(one) { return this.queues.find(({ id }) => id === one?.queue?.id); }
+
+  /// The milliseconds within which the customer should have an answer.
+  targetOf(one) {
+    const queue = this.queueOf(one) ?? this.queues[0];
+    return (one.state === "waiting" ? queue?.firstAnswerSeconds : queue?.answerSeconds) * 1_000 || overdueAfter;
+  }
 
   /// Opens a conversation, and marks it as read.
   select(id) {
@@ -239,10 +276,20 @@ export class Desk extends EventTarget {
       case "conversation.handedOff": case "conversation.claimed": case "conversation.released": case "conversation.closed":
         this.#changeState(event, known);
         break;
+      case "conversation.queued": case "conversation.offered": case "conversation.snoozed":
+        if (known) Object.assign(known, { queue: event.queue, note: event.note, offer: event.offer, snoozedUntil: event.snoozedUntil });
+        if (known && event.offer?.person?.id === this.me.id) this.#tell("alert", `${customerName(known.customer)} is offered to you.`);
+        if (event.type === "conversation.offered") void this.#reportAvailability();
+        this.#tell("lists");
+        break;
       case "message.received": case "message.accepted": case "message.failed":
         this.#changeLine(event, known);
         break;
       case "message.queued":
+        break;
+      case "conversation.overdue":
+        if (this.isMine(known)) this.#tell("alert", `${customerName(known.customer)} waits for your answer.`);
+        this.#tell("lists");
         break;
       case "typing":
         // The customer's typing is in the conversation's lines.
@@ -258,7 +305,7 @@ export class Desk extends EventTarget {
 
   #changeState(event, known) {
     if (known) {
-      Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, note: event.note, typing: 0 });
+      Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, note: event.note, queue: event.queue, offer: event.offer, snoozedUntil: event.snoozedUntil, typing: 0 });
       if (event.state === "waiting" && !this.#isSeen(known.id)) this.unread.add(known.id);
       if (event.state !== "waiting" && !this.isMine(known)) this.unread.delete(known.id);
       this.#tell("lists");
@@ -280,6 +327,7 @@ export class Desk extends EventTarget {
       known.last = { seq: line.seq, at: line.at ?? event.at, direction: line.direction, kind: line.kind, summary: summary(line), outcome: line.outcome };
       if (line.direction === "inbound" && !isTyping(line)) {
         known.lastInbound = known.last;
+        known.snoozedUntil = undefined;
         if (!isTapback(line)) known.unansweredSince ??= known.last.at;
       } else if (line.direction === "outbound" && !isTyping(line) && line.author !== "server" && line.outcome === "accepted") known.unansweredSince = undefined;
       if (line.direction === "inbound" && line.kind === "close") known.state = "closed";
@@ -289,6 +337,7 @@ export class Desk extends EventTarget {
       void this.refreshConversation(known.id).catch(() => {});
     }
     const isForPeople = known.state === "waiting" || this.isMine(known);
+    if (event.type === "message.received" && this.isMine(known) && !isTyping(line)) this.#tell("alert", `${customerName(known.customer)} has written.`);
     if (event.type === "message.received" && isForPeople && !isTyping(line) && !this.#isSeen(known.id)) this.unread.add(known.id);
     if (this.all.ids.includes(known.id) && !this.filter.q) this.all.ids = [known.id, ...this.all.ids.filter((id) => id !== known.id)];
     this.#tell("lists");
@@ -317,10 +366,18 @@ export class Desk extends EventTarget {
   /// Claims the conversation for the person of this page.
   claim(id) { return this.#change(id, "claim", { person: this.me }); }
 
+  /// Claims the conversation that is to be answered next; undefined when none waits for this person.
+  async takeNext() {
+    const { conversation } = await this.api.change("POST", `${this.path}/take-next`, { person: this.me, ...(this.queue && { queue: this.queue }) });
+    if (conversation) this.#keep(conversation);
+    this.#tell("lists");
+    return conversation?.id;
+  }
+
   /// Takes the conversation from the colleague that `shown` names.
   take(id, shown) { return this.#changeShown(id, shown, "claim", { person: this.me, take: true }); }
 
-  release(id, to, note, shown) { return this.#changeShown(id, shown, "release", { to, ...(note ? { note } : {}) }); }
+  release(id, to, { note, queue, person }, shown) { return this.#changeShown(id, shown, "release", { to, ...(note && { note }), ...(queue && { queue }), ...(person && { person }) }); }
 
   close(id, shown) { return this.#changeShown(id, shown, "close", {}); }
 
@@ -353,6 +410,39 @@ export class Desk extends EventTarget {
     this.people = await this.api.change("PUT", `${this.path}/people`, open ? { open } : { open, text });
     this.#tell("businesses");
   }
+
+  /// Chooses whether the person gets offers.
+  async setAvailability(state) {
+    this.availability = (await this.api.change("PUT", `${this.path}/people/persons`, { state })).state;
+    remember("availability", this.availability);
+    this.#tell("businesses");
+  }
+
+  /// Tells the server that the person is still there. The server makes a person away who missed an offer, and forgets
+  /// the state when it restarts.
+  async #reportAvailability() {
+    if (!this.availability || this.availability === "gone" || this.connection === "lost") return;
+    const { state } = await this.api.change("PUT", `${this.path}/people/persons`, {}).catch(() => ({}));
+    if (state === "gone") await this.setAvailability(this.availability).catch(() => {});
+    else if (state) this.availability = state;
+    this.#tell("businesses");
+  }
+
+  /// The persons to whom a conversation can be transferred.
+  async readPersons() {
+    const { persons } = await this.api.read(`${this.path}/people/persons`);
+    return persons.map(({ person }) => person).filter(({ id }) => id !== this.me.id);
+  }
+
+  /// The waiting conversations that are offered to this person.
+  offered() { return this.list("queue").filter((one) => one.offer?.person?.id === this.me.id && Date.parse(one.offer.until) > Date.now()); }
+
+  decline(id) { return this.#change(id, "decline", {}); }
+
+  /// Puts the conversation aside until a time; without one, takes it up again.
+  snooze(id, until) { return this.#change(id, "snooze", until ? { until } : {}); }
+
+  isSnoozed(one) { return Date.parse(one?.snoozedUntil) > Date.now(); }
 
   /// Reads whether people are there: a colleague may have changed it.
   async #readPeople() {

@@ -1,7 +1,7 @@
 // The main script of the inbox: signs in, and connects the list, the thread and the keyboard shortcuts.
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
-import { actions, sheet, showKeys } from "./dialogs.js";
+import { actions, alerts, alertTo, sheet, showAlerts, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
@@ -9,7 +9,7 @@ import { visible } from "./text.js";
 
 const keys = [
   ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
-  ["c", "Claim"], ["t", "Take over"], ["f", "Transfer to the next person"], ["r", "Release to the bot"], ["x", "Close the conversation"], ["m", "Write a message"],
+  ["n", "Take the next conversation"], ["c", "Claim"], ["t", "Take over"], ["f", "Transfer to the next person"], ["r", "Release to the bot"], ["x", "Close the conversation"], ["m", "Write a message"],
   ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Back to the list"],
 ];
 
@@ -58,7 +58,7 @@ function explained(kind, body, status, retryAfter) {
 function showSignIn(message = "", name = "") {
   document.title = "Inbox";
   const token = element("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true, "aria-describedby": "token-hint" });
-  const person = element("input", { id: "name", autocomplete: "name", required: true, maxlength: 60, dir: "auto", value: name, "aria-describedby": "name-hint" });
+  const person = element("input", { id: "name", autocomplete: "name", maxlength: 60, dir: "auto", value: name, "aria-describedby": "name-hint" });
   const problem = element("p", { class: "failure", role: "alert" }, message);
   const submit = element("button", { class: "primary wide" }, "Open the inbox");
   const form = element("form", { class: "start" },
@@ -66,13 +66,13 @@ function showSignIn(message = "", name = "") {
     element("label", { for: "token" }, "Token"), token,
     element("p", { class: "hint", id: "token-hint" }, "From the operator: balloon token issue --may read,send. It stays in this tab."),
     element("label", { for: "name" }, "Your name"), person,
-    element("p", { class: "hint", id: "name-hint" }, "Colleagues see it on your conversations. Two people need two names."),
+    element("p", { class: "hint", id: "name-hint" }, "Colleagues see it on your conversations. A token of your own knows it."),
     problem, submit);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const session = { token: token.value.trim(), name: person.value.trim().replace(/\s+/gu, " ") };
     if (!/^[\x21-\x7e]+$/u.test(session.token)) return fill(problem, "A token begins with bln_ and has no spaces. Copy it again.");
-    if (!identifier(session.name)) return fill(problem, "The name needs a letter or a digit.");
+    if (session.name && !identifier(session.name)) return fill(problem, "The name needs a letter or a digit.");
     submit.disabled = true;
     fill(problem);
     const failure = await open(session);
@@ -117,10 +117,12 @@ async function open(session) {
     desk.end();
     return error.message;
   }
-  if (desk.businesses.length === 0) {
+  const lack = desk.businesses.length === 0 ? "This token has no business. Ask the operator for another one." : desk.me.id ? "" : "Enter your name, because the token names no person.";
+  if (lack) {
     desk.end();
-    return "This token has no business. Ask the operator for another one.";
+    return lack;
   }
+  session.name = desk.me.name;
   show(desk, session, remember("inbox", JSON.stringify(session)));
   return "";
 }
@@ -170,6 +172,8 @@ function show(desk, session, isKept) {
   const businessName = element("h1", { dir: "auto" });
   const openLabel = element("span");
   const openSwitch = element("button", { type: "button", class: "switch", role: "switch" }, element("span", { class: "knob", "aria-hidden": "true" }), openLabel);
+  const availability = element("select", { id: "availability", "aria-label": "Your state" }, ["available", "away", "gone"].map((value) => element("option", { value }, `${value[0].toUpperCase()}${value.slice(1)}`)));
+  availability.addEventListener("change", () => void desk.setAvailability(availability.value).catch((error) => notify(error.message, true)));
   const health = element("p", { class: "health", role: "status", hidden: true });
   business.addEventListener("change", () => { desk.choose(business.value); void goTo(""); });
   openSwitch.addEventListener("click", async () => {
@@ -193,6 +197,9 @@ function show(desk, session, isKept) {
     businessName.classList.toggle("visually-hidden", names.length > 1);
     say(businessName, visible(current?.name || desk.business));
     openSwitch.hidden = !desk.people;
+    openSwitch.disabled = !desk.supervises;
+    availability.hidden = !desk.availability;
+    availability.value = desk.availability ?? "gone";
     openSwitch.setAttribute("aria-checked", String(Boolean(desk.people?.open)));
     openSwitch.setAttribute("aria-label", "Help desk is open");
     openSwitch.title = visible(desk.people?.text ?? "");
@@ -204,18 +211,19 @@ function show(desk, session, isKept) {
   const side = element("section", { class: "side", "aria-label": "Conversations" },
     element("header", { class: "side-top" }, businessName, business, openSwitch),
     health, list.node,
-    element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)),
-      button("Keys", { class: "plain" }, () => void showKeys(keys)), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
+    element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)), availability,
+      button("Alerts", { class: "plain" }, () => void showAlerts().then(drawTitle)), button("Keys", { class: "plain" }, () => void showKeys(keys)), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
   const main = element("main", { class: "desk", "data-screen": "list" }, side, right);
   fill(page, banner.node, main, note);
 
   const drawTitle = () => {
     const count = desk.unread.size;
     const name = desk.businesses.find((one) => one.slug === desk.business)?.name ?? "";
-    document.title = `${count ? `(${count}) ` : ""}Inbox${name ? ` · ${visible(name)}` : ""}`;
+    document.title = `${count && alerts().title ? `(${count}) ` : ""}Inbox${name ? ` · ${visible(name)}` : ""}`;
   };
   const on = (type, listener) => desk.addEventListener(type, listener, { signal });
   on("lists", drawTitle);
+  on("alert", ({ detail }) => alertTo(detail));
   on("businesses", () => { drawHead(); drawTitle(); });
   on("gone", () => { void goTo(""); list.focus(""); });
   on("failed", ({ detail }) => notify(detail, true));
@@ -231,7 +239,7 @@ function show(desk, session, isKept) {
   listenToKeys({
     "?": () => void showKeys(keys), "/": () => list.focusSearch(), j: () => list.step(1), k: () => list.step(-1),
     1: () => list.show("queue"), 2: () => list.show("mine"), 3: () => list.show("all"),
-    c: () => void thread?.act("claim"), t: () => void thread?.act("take"), f: () => void thread?.act("transfer"), r: () => void thread?.act("release"),
+    n: () => void list.takeNext(), c: () => void thread?.act("claim"), t: () => void thread?.act("take"), f: () => void thread?.act("transfer"), r: () => void thread?.act("release"),
     x: () => void thread?.act("close"), m: () => thread?.composer.focus(),
   }, () => { goBack(); return true; }, signal);
 

@@ -14,9 +14,6 @@ const empty = {
 /// The views with their labels, in the order of the tabs.
 export const views = { queue: "Queue", mine: "Mine", all: "All" };
 
-/// The milliseconds after which an unanswered customer is marked.
-const overdueAfter = 600_000;
-
 /// The maximum number of rows, because more would make the page slow; a search finds the other conversations.
 const mostRows = 400;
 
@@ -54,6 +51,10 @@ export class List {
   #state = element("select", { id: "state", "aria-label": "State" },
     element("option", { value: "" }, "All states"), ["waiting", "person", "handler", "closed"].map((value) => element("option", { value }, stateNames[value])));
   #filter = element("form", { class: "filter", role: "search" }, this.#search, this.#state);
+  #queue = element("select", { id: "queue", "aria-label": "Queue" });
+  #next = button("Take next", { class: "primary", title: "The conversation that is to be answered next" }, () => this.takeNext());
+  #offer = element("div", { class: "work", role: "status" });
+  #work = element("div", { class: "work" }, this.#queue, this.#next);
   #heading = element("h2", { class: "visually-hidden", tabindex: -1 }, "Conversations");
 
   constructor(desk, open) {
@@ -66,12 +67,13 @@ export class List {
         this.#tabs.set(view, { tab, count });
         return tab;
       }));
-    this.node = element("div", { class: "list" }, this.#heading, this.#filter, tabs,
+    this.node = element("div", { class: "list" }, this.#heading, this.#filter, this.#offer, tabs, this.#work,
       element("div", { class: "scroll" }, this.#items, this.#note, this.#more), this.#status);
     this.#filter.addEventListener("submit", (event) => { event.preventDefault(); this.#applyFilter(); });
     let timer = 0;
     this.#search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => this.#applyFilter(), 350); });
     this.#state.addEventListener("change", () => this.#applyFilter());
+    this.#queue.addEventListener("change", () => { desk.queue = this.#queue.value; this.update(); });
     this.#items.addEventListener("keydown", (event) => this.#move(event));
     desk.addEventListener("lists", () => this.update());
     // Update the shown ages, which change although no event arrives.
@@ -103,6 +105,29 @@ export class List {
     if (id) this.#open(id);
   }
 
+  /// Shows the first conversation that is offered to this person.
+  #drawOffer() {
+    const one = this.#desk.offered()[0];
+    this.#offer.hidden = !one;
+    if (this.#offer.dataset.id === (one?.id ?? "")) return;
+    this.#offer.dataset.id = one?.id ?? "";
+    const answer = (action, opens) => async () => {
+      try { await action(one.id); if (opens) this.#open(one.id); } catch (error) { this.#desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })); }
+    };
+    fill(this.#offer, one && [element("span", { class: "row-text" }, `${customerName(one.customer)} is offered to you`),
+      button("Accept", { class: "primary" }, answer((id) => this.#desk.claim(id), true)), button("Decline", { class: "secondary" }, answer((id) => this.#desk.decline(id)))]);
+  }
+
+  /// Claims and opens the conversation that is to be answered next.
+  async takeNext() {
+    const desk = this.#desk;
+    try {
+      const id = await desk.takeNext();
+      if (!id) throw new Error("No conversation waits for you.");
+      this.#open(id);
+    } catch (error) { desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })); }
+  }
+
   #applyFilter() {
     const filter = { state: this.#state.value, q: this.#search.value.trim() };
     if (filter.q) this.#desk.view = "all";
@@ -129,10 +154,19 @@ export class List {
     const desk = this.#desk;
     for (const [view, { tab, count }] of this.#tabs) {
       tab.setAttribute("aria-pressed", String(view === desk.view));
-      const number = view === "all" ? 0 : desk.list(view).length;
+      const number = view === "all" ? 0 : desk.list(view).filter((one) => !desk.isSnoozed(one)).length;
       say(count, number ? `${number}${view === "queue" && desk.hasMoreWaiting ? "+" : ""}` : "");
     }
+    this.#drawOffer();
     this.#state.hidden = desk.view !== "all";
+    this.#work.hidden = desk.view !== "queue" || (desk.list().length === 0 && !desk.queue);
+    this.#queue.hidden = desk.queues.length === 0;
+    const queues = [["", "All queues"], ...desk.queues.map(({ id, name }) => [id, visible(name)])];
+    if (this.#queue.dataset.shown !== JSON.stringify(queues)) {
+      this.#queue.dataset.shown = JSON.stringify(queues);
+      fill(this.#queue, queues.map(([value, name]) => element("option", { value }, name)));
+    }
+    this.#queue.value = desk.queue;
     const shown = desk.list().slice(0, mostRows);
     this.#place(shown);
     const isSearch = desk.view === "all" && (desk.filter.q || desk.filter.state);
@@ -195,20 +229,19 @@ export class List {
     // The customer's last words are shown: after a hand-off the last line is the server's automatic text.
     say(row.text, one.lastInbound || one.last?.direction !== "outbound" ? safe((one.lastInbound ?? one.last)?.summary ?? "") : `Sent: ${safe(one.last.summary)}`);
     const waits = one.state === "waiting" ? one.since : one.state === "person" ? one.unansweredSince : undefined;
+    const isLate = Date.now() - Date.parse(waits) > desk.targetOf(one);
     const passed = waits && age(waits);
-    say(row.time, waits ? (passed === "now" ? "just now" : `waits ${passed}`) : when(one.last?.at));
-    row.time.classList.toggle("late", isOverdue(waits));
+    say(row.time, desk.isSnoozed(one) ? `until ${when(one.snoozedUntil)}` : waits ? (passed === "now" ? "just now" : `waits ${passed}`) : when(one.last?.at));
+    row.time.classList.toggle("late", isLate);
     const person = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
     const isAnswered = one.lastInbound && !one.unansweredSince && one.last?.direction === "outbound";
     const isLost = isFailure(one.last ?? {});
     say(row.why, isLost ? `Not delivered: ${safe(one.last.summary)}` : one.state === "waiting" ? sentence(one.reason || one.note || "") : isAnswered ? `Sent: ${safe(one.last.summary)}` : "");
     row.why.classList.toggle("failure", isLost);
-    say(row.state, [isOverdue(waits) && "Overdue", desk.view === "all" && person].filter(Boolean).join(" · "));
-    row.state.dataset.state = isOverdue(waits) ? "overdue" : one.state;
+    say(row.state, [isLate && "Overdue", desk.view === "all" && person, desk.view === "queue" && !desk.queue && visible(desk.queueOf(one)?.name ?? "")].filter(Boolean).join(" · "));
+    row.state.dataset.state = isLate ? "overdue" : one.state;
   }
 }
-
-function isOverdue(since) { return Date.now() - Date.parse(since) > overdueAfter; }
 
 function fillText(node, text) {
   if (node.getAttribute("aria-label") === text) return;

@@ -16,12 +16,12 @@ const typingLasts = 60_000;
 /// The changes of a conversation, each with its button and its sheet.
 export const changes = {
   claim: { label: "Claim" }, take: { label: "Take over…", ask: askTake }, transfer: { label: "Transfer…", hint: "To the next person", ask: askTransfer },
-  release: { label: "Release…", hint: "To the bot", ask: askRelease }, close: { label: "Close…", ask: askClose },
+  release: { label: "Release…", hint: "To the bot", ask: askRelease }, close: { label: "Close…", ask: askClose }, snooze: { label: "Snooze…", ask: askSnooze },
 };
 
 /// The changes that a state offers: as buttons, and under More.
 export const offers = {
-  handler: [["claim", "close"]], waiting: [["claim"], ["release", "close"]], mine: [["transfer", "release", "close"]], person: [["take"]], closed: [[]],
+  handler: [["claim", "close"]], waiting: [["claim"], ["release", "close"]], mine: [["transfer", "release", "close"], ["snooze"]], person: [["take"]], closed: [[]],
 };
 
 export class Thread {
@@ -345,18 +345,18 @@ export class Thread {
     const state = {
       handler: "The bot answers. Claim the conversation to answer yourself.",
       waiting: `Waits for a person${one.since ? `, ${age(one.since) === "now" ? "just now" : `for ${age(one.since)}`}` : ""}`,
-      person: isMine ? `You have this conversation${since}` : `${person} has this conversation${since}`,
+      person: desk.isSnoozed(one) ? `Snoozed until ${when(one.snoozedUntil)}, or until the customer writes` : isMine ? `You have this conversation${since}` : `${person} has this conversation${since}`,
       closed: "Closed. You can answer when the customer writes again.",
     }[one.state];
     // The reason and the note are for the next person, also after the claim.
     const isHeld = one.state === "waiting" || one.state === "person";
-    const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""], ["Device: ", one.state !== "closed" && cannot.length > 0 ? `cannot show ${cannot.join(", ")}` : ""]].filter(([, text]) => text);
+    const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""], ["Queue: ", isHeld && desk.queueOf(one) ? `${visible(desk.queueOf(one).name)} (${visible(one.queue.rule ?? "")})` : ""], ["Device: ", one.state !== "closed" && cannot.length > 0 ? `cannot show ${cannot.join(", ")}` : ""]].filter(([, text]) => text);
     if (this.#holder.dataset.shown !== JSON.stringify(parts)) {
       this.#holder.dataset.shown = JSON.stringify(parts);
       fill(this.#holder, parts.map(([label, text]) => element("p", { dir: "auto" }, label && element("strong", {}, label), text)));
     }
     this.#holder.dataset.state = isMine ? "mine" : one.state;
-    const [shown, more = []] = offers[isMine ? "mine" : one.state] ?? [[]];
+    const [shown, more = []] = offers[one.state === "person" && (isMine ? "mine" : desk.supervises ? "person" : "closed") || one.state] ?? [[]];
     if (this.#actions.dataset.offered !== [...shown, ...more].join()) {
       const hadFocus = this.#actions.contains(document.activeElement);
       this.#actions.dataset.offered = [...shown, ...more].join();
@@ -376,14 +376,15 @@ export class Thread {
     // A colleague may take the conversation while a dialog is open, so the change is made only to the state that the
     // dialog showed.
     const shown = { state: one?.state, person: one?.person?.id };
-    const answer = await (changes[name].ask?.(one) ?? {});
+    const answer = await (changes[name].ask?.(one, this.#desk) ?? {});
     if (!answer) return;
     try {
       switch (name) {
         case "claim": await this.#desk.claim(id); break;
         case "take": await this.#desk.take(id, shown); break;
-        case "transfer": await this.#desk.release(id, "waiting", answer.note, shown); break;
-        case "release": await this.#desk.release(id, "handler", answer.note, shown); break;
+        case "snooze": await this.#desk.snooze(id, answer.until); break;
+        case "transfer": await this.#desk.release(id, "waiting", answer, shown); break;
+        case "release": await this.#desk.release(id, "handler", answer, shown); break;
         default: await this.#desk.close(id, shown);
       }
       if (name === "claim" || name === "take") this.composer.focus();
@@ -409,20 +410,35 @@ function askClose() {
 
 /// Asks which of the changes under More is wanted.
 function askMore(names) {
-  const labels = { release: "To the bot…", close: "Close the conversation…" };
+  const labels = { release: "To the bot…", close: "Close the conversation…", snooze: "Snooze…" };
   return sheet("More", (finish) => element("div", { class: "sheet-body" },
     names.map((name, index) => button(labels[name], { class: "secondary wide", "data-first": index === 0 }, () => finish(name)))));
 }
 
-function askTransfer() { return askNote("Transfer the conversation", "It waits in the queue for the next person.", "Note for the next person (optional)", "Transfer"); }
+async function askTransfer(one, desk) {
+  const persons = await desk.readPersons().catch(() => []);
+  const places = [{}, ...desk.queues.map((queue) => ({ label: queue.name, queue: queue.id })), ...persons.map((person) => ({ label: person.name ?? person.id, person }))];
+  const to = element("select", { id: "to-queue" }, places.map(({ label }, place) => element("option", { value: place }, label ? visible(label) : "The next person")));
+  const choice = places.length > 1 ? [element("label", { for: "to-queue" }, "To"), to] : [];
+  return askNote("Transfer the conversation", "It waits in the queue for the next person.", "Note for the next person (optional)", "Transfer", choice, () => places[to.value || 0]);
+}
+
+/// Asks until when a conversation is put aside.
+function askSnooze(one, desk) {
+  const inHours = (hours) => new Date(Date.now() + hours * 3_600_000);
+  const morning = new Date(inHours(24).setHours(9, 0, 0, 0));
+  const times = [["One hour", inHours(1)], ["Three hours", inHours(3)], ["Tomorrow at 9", morning], ...(desk.isSnoozed(one) ? [["Not any more", undefined]] : [])];
+  return sheet("Snooze until", (finish) => element("div", { class: "sheet-body" }, element("p", {}, "The customer's next message ends it earlier."),
+    times.map(([label, time], index) => button(label, { class: "secondary wide", "data-first": index === 0 }, () => finish({ until: time?.toISOString() })))));
+}
 
 function askRelease() { return askNote("Release to the bot", "The bot answers the customer's next message.", "Note for the record (optional)", "Release"); }
 
-function askNote(title, text, label, action) {
+function askNote(title, text, label, action, more = [], chosen = () => ({})) {
   return sheet(title, (finish) => {
     const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true });
-    return element("div", { class: "sheet-body" }, element("p", {}, text), element("label", { for: "note" }, label), note,
-      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), button(action, { class: "primary" }, () => finish({ note: note.value.trim() }))));
+    return element("div", { class: "sheet-body" }, element("p", {}, text), more, element("label", { for: "note" }, label), note,
+      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), button(action, { class: "primary" }, () => finish({ note: note.value.trim(), ...chosen() }))));
   });
 }
 

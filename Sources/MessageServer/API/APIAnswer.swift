@@ -8,6 +8,8 @@ struct APIAnswer: Sendable {
     let contentType: String
     let body: [UInt8]
     var fields: [(name: String, value: String)] = []
+    /// Adds to the line of the audit log what the request changed.
+    var audit: (@Sendable (inout AuditLog.Entry) -> Void)?
 }
 
 extension APIAnswer {

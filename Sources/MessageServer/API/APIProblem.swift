@@ -131,6 +131,7 @@ extension APIProblem.Kind {
     static let unauthenticated = Self("unauthenticated", .unauthorized, "The request has no valid token")
     static let rightMissing = Self(
         "right-missing", .forbidden, "The token does not have the right for this operation")
+    static let otherPerson = Self("other-person", .forbidden, "The token acts for another person")
     static let notFound = Self("not-found", .notFound, "The resource does not exist")
     static let methodNotAllowed = Self(
         "method-not-allowed", .methodNotAllowed, "The resource does not support the method")

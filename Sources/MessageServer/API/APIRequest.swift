@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
+import MessageStore
 
 /// One authenticated request for an operation, with checked parameters; a copy that stays valid after the HTTP handler
 /// returns.
@@ -107,6 +108,25 @@ struct APIRequest: Sendable {
         }
     }
 
+    /// The person for whom the request acts: the token's own, or for a token without a person the one that a body names.
+    ///
+    /// Throws `other-person` when the body names another person than the token, unless `mayBeOther`.
+    func person(in body: JSONValue, mayBeOther: Bool = false) throws(APIProblem) -> Person? {
+        let named = try body["person"].map { value throws(APIProblem) in try Person(api: value) }
+        guard let own = token.person else { return named }
+        if let named, named.id != own.id {
+            if mayBeOther { return named }
+            throw APIProblem(.otherPerson, at: body["person"] ?? body)
+        }
+        return own
+    }
+
+    /// Refuses what a token with a person may do only with the right `supervise`.
+    func requireSupervision() throws(APIProblem) {
+        guard !token.supervises else { return }
+        throw APIProblem(.rightMissing, "the operation requires the right supervise")
+    }
+
     /// The first value of a query's parameter; nil when it is absent.
     subscript(name: String) -> String? { query[name] }
 
@@ -144,6 +164,11 @@ struct APIRequest: Sendable {
     /// Returns the body as a JSON object; throws when it has a repeated member, or one that is not in
     /// `members`.
     func object(_ members: [String]) throws(APIProblem) -> JSONValue { try Self.object(body, members) }
+
+    /// Returns the body as ``object(_:)`` does; an empty body is an empty object.
+    func object(orEmpty members: [String]) throws(APIProblem) -> JSONValue {
+        try Self.object(body.isEmpty ? Array("{}".utf8) : body, members)
+    }
 
     /// Reads a body as ``object(_:)`` does.
     static func object(_ body: [UInt8], _ members: [String]) throws(APIProblem) -> JSONValue {

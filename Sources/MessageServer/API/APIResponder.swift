@@ -51,6 +51,8 @@ struct APIFacts: Sendable {
     var peer: PeerAddress?
     /// The token's name; nil when the request has no valid token.
     var token: String?
+    /// The identifier of the token's person; nil for a program.
+    var person: String?
     /// The slug of the business; nil when the path names none.
     var business: String?
     /// The header fields that every answer to the request gets.

@@ -5,10 +5,26 @@ extension JSONSchema {
     static let restarted = closed(["restarted": #"{"const":true}"#]).named("Restarted")
     static let person = closed(["id": .text, "name": .text.optional, "since": .time.optional]).named("Person")
     static let claim = closed([
-        "person": closed(["id": personText, "name": personText.optional]), "take": .flag.optional,
+        "person": closed(["id": personText, "name": personText.optional]).optional, "take": .flag.optional,
     ]).named("Claim")
-    static let release = closed(["to": choice(["handler", "waiting"]), "note": .text.optional])
-        .named("Release")
+    static let takeNext = closed([
+        "person": closed(["id": personText, "name": personText.optional]).optional, "queue": .text.optional,
+    ]).named("TakeNext")
+    static let named = closed(["person": closed(["id": personText, "name": personText.optional]).optional])
+        .named("Named")
+    static let snooze = closed(["until": .time.optional]).named("Snooze")
+    static let offer = closed(["person": person.optional, "until": .time, "asked": list(.text)]).named(
+        "Offer")
+    static let taken = closed(["conversation": conversation.optional]).named("Taken")
+    static let placement = closed([
+        "id": .text.optional, "priority": .count.optional, "person": .text.optional,
+        "rule": .text.optional, "since": .time.optional,
+    ]).named("Placement")
+    static let release = closed([
+        "to": choice(["handler", "waiting"]), "note": .text.optional, "queue": .text.optional,
+        "person": closed(["id": personText, "name": personText.optional]).optional,
+    ])
+    .named("Release")
     static let empty = closed([:]).named("Empty")
     /// `text` is required when `open` is false.
     static let presence: JSONSchema = JSONSchema(
@@ -18,6 +34,9 @@ extension JSONSchema {
             "anyOf":[{"properties":{"open":{"const":true}}},{"required":["text"]}]}
             """#
     ).named("Presence")
+    private static let availabilityChoice = choice(Availability.State.allCases.map(\.rawValue))
+    static let availability = closed(["state": availabilityChoice.optional]).named("Availability")
+    static let availabilityState = closed(["state": availabilityChoice]).named("AvailabilityState")
     static let typing = closed(["typing": .flag]).named("Typing")
     static let withdrawal = closed(["requestIdentifier": .text]).named("Withdrawal")
     static let withdrawn = closed(["withdrawn": .flag]).named("Withdrawn")

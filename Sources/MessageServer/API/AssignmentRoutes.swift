@@ -1,11 +1,16 @@
 import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
 /// The operations that claim a conversation for a person, release it, or close it.
 ///
-/// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true}`.
-/// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and optionally a `note`.
+/// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true}`. A token with a person needs no
+///   `person`; it needs the right `supervise` to name another person, and to take.
+/// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and optionally a `note`, or a `queue` in which it waits.
+/// - `POST …/take-next`, optionally with a `queue`: the same for the conversation that is to be answered next.
+/// - `POST …/{c}/decline` declines an offer, and `POST …/{c}/snooze` with `{"until":"…"}` puts the conversation aside.
 /// - `POST …/{c}/close`; the customer is not told, because Apple has no such message.
 ///
 /// Each change is durable before the answer. The answer is the conversation as a GET shows it, with its new
@@ -34,7 +39,18 @@ struct AssignmentRoutes: Sendable {
             APIRoute(
                 .post, Self.path + "/release", may: .send, headers: [Self.ifMatch], body: body(.release),
                 "Release a conversation to its handler, or let it wait for another person", .conversation
-            ) { try await change($0, Self.release($0)) },
+            ) { try await change($0, release($0)) },
+            APIRoute(
+                .post, Self.path + "/decline", may: .send, body: body(.named, isRequired: false),
+                "Decline an offered conversation", .conversation
+            ) { try await change($0, .decline(person($0, in: $0.object(orEmpty: ["person"])))) },
+            APIRoute(
+                .post, Self.path + "/snooze", may: .send, headers: [Self.ifMatch], body: body(.snooze),
+                "Put a conversation aside until a time or the customer's next message", .conversation
+            ) { try await change($0, Self.snooze($0)) },
+            APIRoute(
+                .post, "/v1/businesses/{slug}/take-next", may: .send, body: body(.takeNext),
+                "Claim the waiting conversation that is to be answered next", .taken, answer: takeNext),
             APIRoute(
                 .post, Self.path + "/close", may: .send, headers: [Self.ifMatch],
                 body: body(.empty, isRequired: false), "Close a conversation", .conversation
@@ -47,20 +63,93 @@ struct AssignmentRoutes: Sendable {
 
     private static func claim(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
         let root = try request.object(["person", "take"])
-        guard let person = root["person"] else { throw APIProblem(.badMember, "person is missing", at: root) }
         let takes = try root.flag("take")
-        return .claim(try Person(api: person), takes: takes)
+        if takes { try request.requireSupervision() }
+        guard let person = try request.person(in: root, mayBeOther: request.token.supervises) else {
+            throw APIProblem(.badMember, "person is missing", at: root)
+        }
+        return .claim(person, takes: takes)
     }
 
-    private static func release(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
-        let root = try request.object(["to", "note"])
+    private func release(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
+        let root = try request.object(["to", "note", "queue", "person"])
         let note = try root.given("note", "must be a text", \.string)
-        return try root.needed("to", "must be handler or waiting") { to -> AssignmentChange? in
+        let queue = try queue(in: root, request)
+        let person = try root["person"].map { value throws(APIProblem) in try Person(api: value) }
+        return try root.needed("to", "must be handler, or waiting, which a queue and a person need") {
+            to -> AssignmentChange? in
             switch to.string {
-            case "handler": .releaseToHandler(note: note)
-            case "waiting": .releaseToWaiting(note: note)
+            case "handler": queue == nil && person == nil ? .releaseToHandler(note: note) : nil
+            case "waiting":
+                .releaseToWaiting(
+                    note: note, queue.map { Placement(queue: $0, rule: Placement.transfer) },
+                    offer: person.map { Offer(to: $0, until: .now().advanced(by: Self.transferTime)) })
             default: nil
             }
+        }
+    }
+
+    /// How long a transfer to a person may be accepted, before the conversation waits for everybody.
+    private static let transferTime = Duration.seconds(600)
+    /// The longest time for which a conversation may be put aside.
+    private static let maximumSnoozeTime = Duration.seconds(90 * 86_400)
+
+    private static func snooze(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
+        let now = Timestamp.now()
+        let until = try request.object(["until"]).given("until", "must be a time within the next 90 days") {
+            value -> Timestamp? in
+            guard let until = value.string.flatMap({ Timestamp(rfc3339: $0) }), until > now,
+                until <= now.advanced(by: maximumSnoozeTime)
+            else { return nil }
+            return until
+        }
+        return .snooze(until: until)
+    }
+
+    private func person(_ request: APIRequest, in root: JSONValue) throws(APIProblem) -> Person {
+        guard let person = try request.person(in: root) else {
+            throw APIProblem(.badMember, "person is missing", at: root)
+        }
+        return person
+    }
+
+    /// The queue that a body names; throws `bad-member` for an unknown one.
+    private func queue(in root: JSONValue, _ request: APIRequest) throws(APIProblem) -> String? {
+        let queues = watch.settings[try request.business.id]?.queues ?? []
+        return try root.given("queue", "must be the id of a queue") { value in
+            queues.first { $0.id == value.string }?.id
+        }
+    }
+
+    private func takeNext(_ request: APIRequest) async throws -> APIAnswer {
+        let root = try request.object(["person", "queue"])
+        let person = try person(request, in: root)
+        let (business, queue) = (try request.business.id, try queue(in: root, request))
+        let people = watch.settings[business] ?? PeopleConfiguration(text: "")
+        let taken = try await store.claimNext(of: business, for: person) {
+            people.priority(of: $0, for: person, in: queue, held: $1)
+        }
+        guard let taken else { return APIAnswer { _ in } }
+        let facts = try ConversationFacts.read(
+            ConversationFiles.name(of: taken.customer), of: business, files, lines: (50, 1 << 20)
+        ) { _ in taken.assignment }
+        watch.recordSign(in: ConversationID(business: business, customer: taken.customer))
+        var answer = APIAnswer { writer in
+            guard let facts else { return }
+            writer.key("conversation")
+            writer.raw(facts.answer(in: store.identity).body)
+        }
+        answer.audit = audit(taken.assignment, of: business, taken.customer)
+        return answer
+    }
+
+    /// Completes the line of the audit log about a change.
+    private func audit(
+        _ assignment: Assignment, of business: BusinessID, _ customer: CustomerID
+    ) -> @Sendable (inout AuditLog.Entry) -> Void {
+        { [store] entry in
+            entry.conversations = store.ledgerNames(of: customer, business)
+            entry.assigned = assignment.person?.id
         }
     }
 
@@ -70,11 +159,16 @@ struct AssignmentRoutes: Sendable {
         guard let customer = facts.customer else { throw APIProblem(.notFound) }
         let tags = request.list("if-match")
         let assignment = try await store.assign(change, business, customer) {
-            [identity = store.identity] assignment, isClosed in
-            tags.map {
-                EntityTag.isStrongMatch(
-                    ConversationFacts.tag(assignment, isClosed: isClosed, in: identity), $0)
-            } ?? true
+            [identity = store.identity, token = request.token] assignment, isClosed in
+            let tag = ConversationFacts.tag(assignment, isClosed: isClosed, in: identity)
+            if let tags, !EntityTag.isStrongMatch(tag, tags) { return .changed }
+            // A claim is refused by the change itself, unless it takes.
+            if case .claim = change { return nil }
+            if case .decline = change { return nil }
+            guard let holder = assignment.person, !token.supervises, holder.id != token.person?.id else {
+                return nil
+            }
+            return .claimed(by: holder)
         }
         if case .claim = change {
             watch.recordSign(in: ConversationID(business: business, customer: customer))
@@ -83,6 +177,8 @@ struct AssignmentRoutes: Sendable {
             watch.waits.end(in: ConversationID(business: business, customer: customer))
             watch.wakeUp()
         }
-        return facts.changed(to: assignment).answer(in: store.identity)
+        var answer = facts.changed(to: assignment).answer(in: store.identity)
+        answer.audit = audit(assignment, of: business, customer)
+        return answer
     }
 }

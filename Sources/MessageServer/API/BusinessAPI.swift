@@ -92,6 +92,7 @@ final class BusinessAPI: Sendable {
             request.apiHead, from: request.peer, requiring: operation.right,
             business: request.parameter("slug"), counting: counting)
         facts.token = examination.token?.name
+        facts.person = examination.token?.person?.id
         facts.business = examination.business?.slug
         facts.fields =
             examination.fields + [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
@@ -171,7 +172,7 @@ final class BusinessAPI: Sendable {
         let answer = facts.method == .get ? answer.validated(against: facts.ifNoneMatch) : answer
         if facts.method != .get {
             log("API change", .info, facts, answer.status, reference: nil)
-            record(facts, "\(answer.status.code)")
+            record(facts, "\(answer.status.code)", answer.audit)
         }
         return HTTPResponse(
             answer.status, contentType: answer.contentType, body: answer.body,
@@ -198,12 +199,14 @@ final class BusinessAPI: Sendable {
     }
 
     /// Records a change in the audit log, except operations that are not audited, such as sending a message.
-    private func record(_ facts: APIFacts, _ result: String) {
+    private func record(
+        _ facts: APIFacts, _ result: String, _ complete: (@Sendable (inout AuditLog.Entry) -> Void)? = nil
+    ) {
         guard let audit, let token = facts.token, facts.isAudited else { return }
         var entry = AuditLog.Entry(
-            "\(facts.method.rawValue) \(facts.path)", by: .token(token), result: result)
+            "\(facts.method.rawValue) \(facts.path)", by: .token(token, person: facts.person), result: result)
         entry.business = facts.business
-        Task { [entry] in await audit.record(entry) }
+        Task { [entry] in await audit.record(entry, completing: complete) }
     }
 
     /// Counts a refusal of a request without a known token; returns whether its address exceeds ten in this

@@ -6,7 +6,7 @@ import MessageStore
 ///
 /// - `GET /v1/businesses` lists each business with the status of its handler. `pending` is the number of its
 ///   unfinished messages. `counts` has the numbers of conversations that wait for a person or have one, and
-///   of dead letters.
+///   of dead letters. A token with a person also gets the `person`, and whether it `supervises`.
 /// - `POST /v1/businesses/{slug}/handler/restart` restarts a handler outside the server.
 /// - `GET /v1/businesses/{slug}/handler/log` answers with the latest log lines of the handler.
 enum BusinessRoutes {
@@ -24,7 +24,7 @@ enum BusinessRoutes {
                     if let handler = registry[business.id] { status = await HandlerStatus(handler) }
                     entries.append((business, status, store))
                 }
-                return APIAnswer(json: businesses.json(entries))
+                return APIAnswer(json: businesses.json((request.token, entries)))
             },
             APIRoute(
                 .post, "/v1/businesses/{slug}/handler/restart", may: .operate, "Restart the handler",
@@ -54,7 +54,12 @@ enum BusinessRoutes {
     private typealias Entry = (business: APIBusiness, status: HandlerStatus?, store: Store)
 
     private static let logLines = JSONObjectForm.listed("lines", .text)
-    private static let businesses = JSONObjectForm.listed("businesses", entry.form)
+    private static let businesses = JSONObjectForm<(token: APIToken, entries: [Entry])>(written: [
+        JSONField("businesses", .list(entry.form)) { $0.entries },
+        JSONField("person", optional: .person) { $0.token.person },
+        // Only a token with a person needs the right; see `APIToken.supervises`.
+        JSONField("supervises", optional: .flag) { $0.token.person == nil ? nil : $0.token.supervises },
+    ])
     private static let entry = JSONObjectForm<Entry>(written: [
         JSONField("slug", .text) { $0.business.slug },
         JSONField("businessID", .business) { $0.business.id }, JSONField("name", .text) { $0.business.name },

@@ -5,13 +5,14 @@ import MessageStore
 
 /// The operation that lists the conversations of a business, latest first.
 ///
-/// `GET …/conversations?state person customer kind since until q limit cursor`: `kind`, `since` and `until`
+/// `GET …/conversations?state person queue customer kind since until q limit cursor`: `kind`, `since` and `until`
 /// filter by the last line. `q` searches for a text, for a limited time: `searched` is the number of
 /// conversations that were read, and a page without conversations may have a next page. `unreadable` is the
 /// number of conversations that the page omits because their files are damaged or cannot be read.
 struct ConversationListRoutes: Sendable {
     let store: Store
     let files: ConversationFiles
+    let settings: PeopleSettings
 
     private static let path = "/v1/businesses/{slug}/conversations"
     /// The maximum number and bytes of the lines that a page reads of each conversation.
@@ -35,6 +36,9 @@ struct ConversationListRoutes: Sendable {
                     APIParameter(
                         "person", .identifier(maximumBytes: Person.maximumBytes),
                         "Conversations that this person has, by the identifier."),
+                    APIParameter(
+                        "queue", .identifier(maximumBytes: Placement.maximumBytes),
+                        "Waiting and claimed conversations of this queue."),
                     APIParameter(
                         "customer", .identifier(maximumBytes: InboundEnvelope.maximumIdentifierBytes),
                         "The conversation of this customer."),
@@ -80,11 +84,14 @@ struct ConversationListRoutes: Sendable {
         }
         let state = request["state"].flatMap(Assignment.State.init)
         let person = request["person"]
-        if state == .handler, person == nil {
+        let queue = request["queue"]
+        if state == .handler, person == nil, queue == nil {
             query.excluding = store.heldConversations(of: business) { _ in true }
-        } else if state != .closed && state != nil || person != nil {
+        } else if state != .closed && state != nil || person != nil || queue != nil {
+            let people = settings[business]
             query.only = store.heldConversations(of: business) {
                 (state == nil || $0.state == state) && (person == nil || $0.person?.id == person)
+                    && (queue == nil || people?.queue(of: $0)?.id == queue)
             }
         }
         if let customer = request["customer"].map({ CustomerID($0) }) {

@@ -232,13 +232,16 @@ struct ConversationFacts {
 
     /// Returns the `ETag` for changes with `If-Match`.
     ///
-    /// It depends only on the store, the state, the person and the time of the assignment, so that messages
+    /// It depends only on the store, the state, the person, the time and the queue of the assignment, so that messages
     /// do not change it.
     static func tag(_ assignment: Assignment, isClosed: Bool, in store: String) -> String {
         let person = assignment.person.map { "\($0.id)\u{0}\($0.name ?? "")" } ?? ""
         let state = state(assignment, isClosed: isClosed)
-        return EntityTag.covering(
-            Array("\(store)\u{0}\(state.rawValue)\u{0}\(person)\u{0}\(assignment.since?.rfc3339 ?? "")".utf8))
+        // A conversation in no queue has the tag of earlier versions.
+        let queue = assignment.placement.map { "\u{0}\($0.queue ?? "")" } ?? ""
+        let text =
+            "\(store)\u{0}\(state.rawValue)\u{0}\(person)\u{0}\(assignment.since?.rfc3339 ?? "")\(queue)"
+        return EntityTag.covering(Array(text.utf8))
     }
 
     /// Returns the conversation as an answer with its `ETag`; `store` is the identity of the store.
@@ -269,6 +272,17 @@ struct ConversationFacts {
         },
         JSONField("reason", optional: .text) { $0.assignment.reason },
         JSONField("note", optional: .text) { $0.assignment.note },
+        JSONField([("queue", .placement.optional)]) { facts, writer in
+            guard let placement = facts.assignment.placement else { return }
+            writer.key("queue")
+            placement.write(to: &writer)
+        },
+        JSONField([("offer", .offer.optional)]) { facts, writer in
+            guard let offer = facts.assignment.offer else { return }
+            writer.key("offer")
+            offer.write(to: &writer)
+        },
+        JSONField("snoozedUntil", optional: .time) { $0.assignment.snoozedUntil },
         JSONField("capabilities", optional: .text) { facts in
             facts.lines.last { $0.capabilities != nil }?.capabilities
         },

@@ -23,6 +23,7 @@ struct PresenceRoutes: Sendable {
                 .put, Self.path, may: .send, body: .json(maximumBytes: 64 << 10, .presence),
                 "Set whether people are there", .presence
             ) { request in
+                try request.requireSupervision()
                 let business = try business(request)
                 let root = try request.object(["open", "text"])
                 _ = try root.needed("open", "must be true or false", \.bool)
@@ -38,6 +39,49 @@ struct PresenceRoutes: Sendable {
                     throw APIProblem(.unavailable, "the disk cannot be used")
                 }
                 return APIAnswer { presence.write(to: &$0) }
+            },
+        ]
+    }
+
+    private typealias Person = (entry: Availability.Entry, held: Int)
+    private static let persons = JSONObjectForm<[Person]>.listed(
+        "persons",
+        JSONObjectForm<Person>(written: [
+            JSONField("person", .person) { $0.entry.person },
+            JSONField("state", .choice(Availability.State.allCases.map(\.rawValue))) {
+                $0.entry.state.rawValue
+            },
+            JSONField("since", .time) { $0.entry.chosenAt }, JSONField("held", .integer) { $0.held },
+        ]).form)
+
+    /// The operations on the availability of single persons.
+    func availabilityRoutes() -> [APIRoute] {
+        let path = Self.path + "/persons"
+        return [
+            APIRoute(
+                .get, path, may: .read, "List the persons who are available or away",
+                Self.persons.form(named: "Persons").schema
+            ) { request in
+                let business = try request.business.id
+                let assigned = watch.assigned(of: business)
+                let persons = watch.availability.persons(of: business).map { entry in
+                    (entry, assigned.count { $0.person?.id == entry.person.id })
+                }
+                return APIAnswer(json: Self.persons.json(persons))
+            },
+            APIRoute(
+                .put, path, may: .send, body: .json(maximumBytes: 4 << 10, .availability),
+                "Report that the token's person is there, and whether available", .availabilityState
+            ) { request in
+                guard let person = request.token.person else {
+                    throw APIProblem(.rightMissing, "the token names no person")
+                }
+                let state = try request.object(["state"]).given("state", "must be available, away or gone") {
+                    $0.string.flatMap(Availability.State.init)
+                }
+                let shown = watch.availability.report(person, state, in: try request.business.id)
+                if state != nil { watch.wakeUp() }
+                return APIAnswer { $0.field("state", shown.rawValue) }
             },
         ]
     }

@@ -1,4 +1,5 @@
 import BalloonWire
+import MessageStore
 
 extension APIConfiguration {
     /// Reads the settings that are present; absent ones keep their defaults.
@@ -36,6 +37,13 @@ extension APIConfiguration {
         let hash = reader.text("sha256")
         let businesses = reader.texts("businesses")
         let rights = reader.values("may", SettingFormat.right)
+        let person: Person?? = reader.object("person") { reader in
+            reader.require("id", hint: "write {\"id\": \"agent-7\", \"name\": \"Ana\"}")
+            let (id, name) = (
+                reader.value("id", SettingFormat.personText), reader.value("name", SettingFormat.personText)
+            )
+            return id.flatMap { Person(id: $0, name: name) }
+        }
         let (parsedName, digest) = reader.noting { problems in
             (
                 name?.parsed(SettingFormat.tokenName, noting: &problems),
@@ -45,7 +53,7 @@ extension APIConfiguration {
         guard let name, let hash, let parsedName, let digest, let rights else { return nil }
         let token = APIToken(
             name: parsedName, digest: digest, businesses: businesses.map { Set($0.map(\.text)) },
-            rights: Set(rights))
+            rights: Set(rights), person: person ?? nil)
         return TokenEntry(token: token, name: name, hash: hash, businesses: businesses ?? [])
     }
 }
@@ -91,6 +99,13 @@ extension SettingFormat {
                 "is not a SHA-256", hint: "paste the object that balloon token issue prints")
         }
         return bytes
+    }
+
+    /// The identifier or the name of a person.
+    static func personText(_ text: String) throws(InvalidSetting) -> String {
+        try checked(
+            text, Person(id: text) != nil, "is empty, too long, or has control characters",
+            hint: "write 1 to \(Person.maximumBytes) bytes")
     }
 
     /// A right of a token.

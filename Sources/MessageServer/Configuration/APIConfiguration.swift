@@ -1,3 +1,5 @@
+package import MessageStore
+
 /// The settings of the business API.
 ///
 /// ```json
@@ -40,14 +42,23 @@ package struct APIToken: Sendable, Hashable {
     package var businesses: Set<String>?
     /// The rights of the token; JSON: `may`.
     package var rights: Set<APIRight>
+    /// The only person for whom the token acts; nil for a program that may name every person.
+    package var person: Person?
 
     /// Creates a token from checked values.
-    package init(name: String, digest: [UInt8], businesses: Set<String>? = nil, rights: Set<APIRight>) {
+    package init(
+        name: String, digest: [UInt8], businesses: Set<String>? = nil, rights: Set<APIRight>,
+        person: Person? = nil
+    ) {
         self.name = name
         self.digest = digest
         self.businesses = businesses
         self.rights = rights
+        self.person = person
     }
+
+    /// Whether the token may change what another person has: every token without a person, and those with the right.
+    var supervises: Bool { person == nil || rights.contains(.supervise) }
 
     /// The beginning of every token, by which scanners for leaked secrets recognize it.
     package static let prefix = "bln_"
@@ -61,4 +72,6 @@ package enum APIRight: String, Sendable, Hashable, CaseIterable {
     case send
     /// The right to restart handlers, and to replay, retry and drop deliveries and replies.
     case operate
+    /// For a token with a person: the right to assign others, to take conversations, and to open and close the help desk.
+    case supervise
 }

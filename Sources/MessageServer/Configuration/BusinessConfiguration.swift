@@ -7,8 +7,8 @@ package import Logging
 /// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
 /// ```
 ///
-/// These three members are required; `fallback`, `people`, `authentication`, `applePay`, `concurrency`, `deadlineSeconds`,
-/// `logLevel`, `quota` and `retention` are optional. The slug is the file's name.
+/// These three members are required; `fallback`, `people`, `texts`, `authentication`, `applePay`, `concurrency`,
+/// `deadlineSeconds`, `logLevel`, `quota` and `retention` are optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String

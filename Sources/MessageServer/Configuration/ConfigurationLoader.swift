@@ -97,11 +97,18 @@ package enum ConfigurationLoader {
     package static func businesses(
         file: String
     ) throws(ConfigurationError) -> [(slug: String, id: BusinessID)] {
+        try businessConfigurations(file: file).map { ($0.slug, $0.businessID) }
+    }
+
+    /// The businesses beside a server's file, without their members that need a secret.
+    package static func businessConfigurations(
+        file: String
+    ) throws(ConfigurationError) -> [BusinessConfiguration] {
         var problems: [ConfigurationProblem] = []
         let folder = ConfigurationFile.folder(of: file) + "businesses"
         let businesses = BusinessFolder.read(folder, handlers: nil, noting: &problems)
         guard problems.isEmpty else { throw .problems(problems) }
-        return businesses.map { ($0.slug, $0.businessID) }
+        return businesses
     }
 
     /// The settings of the store in a server's file; reads no secret of the server.

@@ -41,6 +41,9 @@ struct ObjectReader {
         }
     }
 
+    /// The names of the object's members.
+    var names: [String] { value.members.map(\.key) }
+
     /// Reports a problem with the object as a whole.
     mutating func problem(_ reason: String, hint: String) { report(value, reason, hint: hint) }
 
@@ -180,6 +183,9 @@ struct ObjectReader {
         }
         return member
     }
+
+    /// Whether the member `key` is an object.
+    mutating func isObject(_ key: String) -> Bool { self[key]?.kind == .object }
 
     /// Whether the member `key` exists, of any kind; also makes a key known that is read elsewhere.
     @discardableResult mutating func has(_ key: String) -> Bool { self[key] != nil }

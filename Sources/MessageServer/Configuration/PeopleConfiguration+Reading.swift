@@ -1,7 +1,11 @@
+import BalloonJSON
+import BusinessMessages
+
 extension PeopleConfiguration {
     /// Reads `people`; nil after reporting a problem with `text`, without which the object has no use.
     static func read(_ reader: inout ObjectReader) -> PeopleConfiguration? {
-        let words = reader.texts("words")
+        let (words, phrases) = (Self.words("words", &reader), Self.words("phrases", &reader))
+        let menu = reader.anyObject("menu").flatMap { Self.menu($0, &reader) }
         let text = reader.text("text")
         let unclaimedText = reader.text("unclaimedText")
         var people = PeopleConfiguration(text: text?.text ?? "")
@@ -10,10 +14,12 @@ extension PeopleConfiguration {
         reader.set(&people.silentTime, "silentMinutes", in: minutes, of: minute)
         reader.set(&people.returnTime, "returnMinutes", in: minutes, of: minute)
         reader.require("text", hint: "write the text that a customer gets while waiting for a person")
+        people.readQueues(&reader)
         guard let text else { return nil }
-        people.words = words?.map(\.text) ?? people.words
-        people.unclaimedText = unclaimedText?.text
-        check(words ?? [], &reader)
+        people.words = CustomerWords(
+            words: words ?? people.words.words, phrases: phrases ?? people.words.phrases)
+        people.menu = menu
+        people.unclaimedText = (unclaimedText?.text).map { Localized($0) }
         for text in [text, unclaimedText].compactMap({ $0 }) { check(text, &reader) }
         if unclaimedText != nil, people.unclaimedTime >= people.returnTime {
             reader.problem(
@@ -23,7 +29,18 @@ extension PeopleConfiguration {
         return people
     }
 
-    private static func check(_ words: [Setting], _ reader: inout ObjectReader) {
+    /// Reads a list for every language, or an object with a list for each language, which adds to the words of
+    /// Apple.
+    private static func words(_ key: String, _ reader: inout ObjectReader) -> Localized<[String]>? {
+        let all = key == "words" ? CustomerWords.person.words.all : []
+        guard !reader.isObject(key) else {
+            return reader.object(key) { Localized(all, $0.languages { list($1, &$0) }) }
+        }
+        return list(key, &reader).map { Localized($0) }
+    }
+
+    private static func list(_ key: String, _ reader: inout ObjectReader) -> [String]? {
+        guard let words = reader.texts(key) else { return nil }
         if words.count > maximumWords, let word = words.last {
             reader.report(word, "is one word too many", hint: "give at most \(maximumWords) words")
         }
@@ -33,6 +50,42 @@ extension PeopleConfiguration {
             reader.report(
                 word, "is blank or longer than \(maximumWordBytes) bytes", hint: "write a word such as agent")
         }
+        return words.map(\.text)
+    }
+
+    /// Reads the menu; nil after reporting a problem.
+    private static func menu(_ json: JSONValue, _ reader: inout ObjectReader) -> OutboundMessage? {
+        guard let document = try? JSONDocument(Array(json.text)),
+            let menu = try? OutboundMessage(json: document),
+            menu.fallback?.isEmpty == false, !menu.hasFiles,
+            ![.authentication, .applePay].contains(menu.kind)
+        else {
+            reader.problem(
+                "has a \"menu\" that is no message of a picker with a \"fallback\", or that names files",
+                hint:
+                    "write a message that balloon validate accepts, and the text of old devices in \"fallback\""
+            )
+            return nil
+        }
+        return menu
+    }
+
+    /// Reads `texts` of the business's file: texts by key and language, for keys that the file uses.
+    mutating func readTexts(_ reader: inout ObjectReader) {
+        func texts(_ key: String, _ text: inout Localized<String>) {
+            _ = reader.object(key) { reader in
+                text.languages = reader.languages { reader, language in
+                    guard let text = reader.text(language) else { return nil }
+                    Self.check(text, &reader)
+                    return text.text
+                }
+                return ()
+            }
+        }
+        texts(ServerText.wait.rawValue, &text)
+        guard var unclaimed = unclaimedText else { return }
+        texts(ServerText.unclaimed.rawValue, &unclaimed)
+        unclaimedText = unclaimed
     }
 
     private static func check(_ text: Setting, _ reader: inout ObjectReader) {

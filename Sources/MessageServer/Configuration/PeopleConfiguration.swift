@@ -1,18 +1,23 @@
+package import BusinessMessages
+
 /// The people who answer customers instead of a business's handler.
 ///
 /// ```json
 /// {"words": ["agent", "support", "help"], "text": "A colleague answers in a few minutes.",
 ///  "unclaimedText": "All of us are busy. We have not forgotten you.",
-///  "unclaimedMinutes": 10, "silentMinutes": 30, "returnMinutes": 1440}
+///  "phrases": {"de": ["mit einem Menschen"]}, "unclaimedMinutes": 10, "silentMinutes": 30,
+///  "returnMinutes": 1440}
 /// ```
 /// Only `text` is required.
 package struct PeopleConfiguration: Hashable, Sendable {
-    /// The texts of a customer that ask for a person; by default those that Apple names.
-    package var words = ["agent", "support", "help"]
+    /// The words of a customer that ask for a person; by default those that Apple names.
+    package var words = CustomerWords.person
+    /// The message for a customer who asks for the menu; when nil, the handler gets such words.
+    package var menu: OutboundMessage?
     /// The text for a customer who waits for a person.
-    package var text: String
+    package var text: Localized<String>
     /// The text for a customer who has waited for ``unclaimedTime``; when nil, none is sent.
-    package var unclaimedText: String?
+    package var unclaimedText: Localized<String>?
     /// How long a conversation waits until ``unclaimedText`` is sent; JSON: `unclaimedMinutes`.
     package var unclaimedTime = Duration.seconds(10 * 60)
     /// How long a person may be inactive before the conversation waits for another person; JSON:
@@ -21,25 +26,17 @@ package struct PeopleConfiguration: Hashable, Sendable {
     /// How long a conversation waits for a person before its handler answers again; JSON: `returnMinutes`.
     package var returnTime = Duration.seconds(24 * 60 * 60)
 
+    /// The queues in which conversations wait, the default queue first; none means one list without queues.
+    package var queues: [QueueConfiguration] = []
+    /// The rules that choose the queue of a conversation; the first one that matches decides.
+    package var rules: [QueueRule] = []
+
     /// Creates a configuration with defaults.
-    package init(text: String) { self.text = text }
+    package init(text: String) { self.text = Localized(text) }
 
-    /// Whether a customer's text is one of the words, as a whole and regardless of case.
-    package func areAskedFor(in text: String) -> Bool {
-        let text = Self.comparable(text)
-        return words.contains { Self.comparable($0) == text }
-    }
-
-    private static func comparable(_ text: String) -> String {
-        let isBlank = { (character: Character) in character.isWhitespace }
-        let characters = text.drop(while: isBlank)
-        guard let last = characters.lastIndex(where: { !isBlank($0) }) else { return "" }
-        return characters[...last].lowercased()
-    }
-
-    /// The maximum number of words.
+    /// The maximum number of words or phrases of one language.
     static let maximumWords = 50
-    /// The maximum length of a word in UTF-8.
+    /// The maximum length of a word or phrase in UTF-8.
     static let maximumWordBytes = 100
     /// The maximum length of a text in UTF-8.
     static let maximumTextBytes = 2000

@@ -54,9 +54,11 @@ extension DeliveryPipeline {
             case .reject(let reason):
                 let reason = reason.cut(toBytes: Outcome.maximumReasonBytes)
                 handled = try await decide(delivery, .rejected(reason: reason), checked, &stages)
-            case .handoff(let reason, _):
+            case .handoff(let reason, _, let queue, let priority, let note):
                 let reason = reason.cut(toBytes: Outcome.maximumReasonBytes)
-                handled = try await handOff(delivery, reason: reason, checked, &stages)
+                let isPlaced = queue != nil || priority != nil
+                let wish = isPlaced ? Placement(queue: queue, priority: priority) : nil
+                handled = try await handOff(delivery, reason: reason, wish, note: note, checked, &stages)
             case .retry(let after):
                 try await tryAgain(delivery, "the handler asked for a retry", asked: after, &stages)
                 return .attemptEnded
@@ -282,18 +284,23 @@ extension DeliveryPipeline {
 
     /// Hands a conversation to a person, with a text for its customer; without `people` only the event ends.
     private func handOff(
-        _ delivery: Delivery, reason: String, _ answer: CheckedAnswer, _ stages: inout DeliveryStages
+        _ delivery: Delivery, reason: String, _ wish: Placement?, note: String?, _ answer: CheckedAnswer,
+        _ stages: inout DeliveryStages
     ) async throws -> Handled {
         let result = DeliveryResult.handedOff(reason: reason)
-        guard let text = handOffs.watch.text(of: delivery.business) else {
+        let hasQueues = handOffs.watch.settings[delivery.business]?.queues.isEmpty == false
+        guard
+            let text = try await handOffs.watch.text(
+                in: ConversationID(business: delivery.business, customer: delivery.customer))
+        else {
             return try await decide(delivery, result, answer, &stages)
         }
         let isServerText = answer.replies.isEmpty
         let announced = isServerText ? answer.adding(.text(text), to: delivery) : answer
         do {
             return try await decide(
-                delivery, result, announced, waitsForPerson: true, by: isServerText ? .server : .handler,
-                &stages)
+                delivery, result, announced, waitsForPerson: true, wish: hasQueues ? wish : nil, note: note,
+                by: isServerText ? .server : .handler, &stages)
         } catch StoreError.assignment(let refusal) {
             logger.warning(
                 "hand-off to a person refused; the event is tried again",
@@ -308,13 +315,25 @@ extension DeliveryPipeline {
         }
     }
 
+    /// Answers with the menu of the business instead of its handler.
+    func answer(
+        _ delivery: Delivery, _ menu: Reply, _ stages: inout DeliveryStages
+    ) async throws -> Handled {
+        stages.begin(.handle)
+        let reply = try CheckedAnswer.check(
+            menu, for: try capabilities(of: delivery), allowsClassicSignIn: false, at: "/people/menu")
+        let answer = CheckedAnswer(outcome: .handled, replies: [], state: nil).adding(reply, to: delivery)
+        return try await decide(delivery, .handled, answer, by: .server, &stages)
+    }
+
     private func decide(
         _ delivery: Delivery, _ result: DeliveryResult, _ answer: CheckedAnswer,
-        waitsForPerson: Bool = false, by author: MessageAuthor = .handler, _ stages: inout DeliveryStages
+        waitsForPerson: Bool = false, wish: Placement? = nil, note: String? = nil,
+        by author: MessageAuthor = .handler, _ stages: inout DeliveryStages
     ) async throws -> Handled {
         let decided = DecidedOutcome(
             result, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson,
-            author: author)
+            placement: wish, note: note, author: author)
         defer { withExtendedLifetime(answer.hold) {} }
         // A decision that needs no separate record is written into the record of the delivery's end.
         if decided.needsRecord, try await !store.decide(delivery, decided) {

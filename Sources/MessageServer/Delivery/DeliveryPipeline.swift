@@ -82,6 +82,12 @@ struct DeliveryPipeline: Sendable {
             if try await handOffs.isLeftToPerson(delivery, event) {
                 return try await finishWithPerson(delivery, event, &stages)
             }
+            if !delivery.isReplyFailure, !delivery.isReplay, let menu = handOffs.menu(for: event) {
+                guard case .decided(let result) = try await answer(delivery, menu, &stages),
+                    result == .handled
+                else { return try await finishWithPerson(delivery, event, &stages) }
+                return try await finish(delivery, .handled, &stages)
+            }
             if case .repetition(let original)? = try await signIns?.meaning(of: event) {
                 return try await finish(delivery, .repeated(of: original), &stages)
             }

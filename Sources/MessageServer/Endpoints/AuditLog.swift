@@ -6,17 +6,19 @@ import Logging
 /// The changes that operators and programs made: `DATA/audit.jsonl`, with one line for each change.
 ///
 /// `{"at":"…","by":{"uid":1000},"command":"POST /replay","result":"done"}`. `by` is the user of the process
-/// that connected to the control socket, or `{"token":"crm"}` for the business API. `command` is the
+/// that connected to the control socket, or `{"token":"crm"}` for the business API,
+/// with `"person":"agent-7"` for a token of a person. `command` is the
 /// operation's path with its parameters in braces, without their values. `conversations` names conversations
-/// by the keyed hashes of the ledger of erasures, so that it names no customer. A line is on disk when
+/// by the keyed hashes of the ledger of erasures, so that it names no customer. `assigned` is the person who
+/// has the conversation after the change. A line is on disk when
 /// `record(_:)` returns.
 package final class AuditLog: Sendable {
     /// The author of a change.
     package enum Author: Hashable, Sendable {
         /// A user of this machine; nil when the system did not report the user.
         case user(UInt32?)
-        /// A token of the business API.
-        case token(String)
+        /// A token of the business API, and the identifier of its person.
+        case token(String, person: String? = nil)
     }
 
     /// One change.
@@ -25,6 +27,8 @@ package final class AuditLog: Sendable {
         let command: String
         var business: String?
         package var conversations: [String] = []
+        /// The identifier of the person to whom a conversation was assigned.
+        var assigned: String?
         let result: String
         var at = Timestamp.now()
 
@@ -41,7 +45,9 @@ package final class AuditLog: Sendable {
                 writer.object("by") { writer in
                     switch author {
                     case .user(let user): writer.field("uid", user.map { Int($0) })
-                    case .token(let name): writer.field("token", name)
+                    case .token(let name, let person):
+                        writer.field("token", name)
+                        writer.field("person", person)
                     }
                 }
                 writer.field("command", command)
@@ -49,6 +55,7 @@ package final class AuditLog: Sendable {
                 if !conversations.isEmpty {
                     writer.list("conversations", conversations)
                 }
+                writer.field("assigned", assigned)
                 writer.field("result", result)
             }
         }
@@ -70,10 +77,15 @@ package final class AuditLog: Sendable {
 
     /// Appends a change, and returns when the line is on disk.
     ///
+    /// `complete` adds facts that are read from the disk, in the log's own queue.
     /// A failed write is only logged, because the change was already made.
-    func record(_ entry: Entry) async {
+    func record(_ entry: Entry, completing complete: (@Sendable (inout Entry) -> Void)? = nil) async {
         do throws(SystemError) {
-            try await queue.run { [path] () throws(SystemError) in try Self.append(entry.line, to: path) }
+            try await queue.run { [path] () throws(SystemError) in
+                var entry = entry
+                complete?(&entry)
+                try Self.append(entry.line, to: path)
+            }
         } catch {
             logger.error(
                 "a change could not be written to the audit log",

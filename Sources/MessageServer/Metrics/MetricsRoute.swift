@@ -37,6 +37,8 @@ struct MetricsRoute: Sendable {
     let gateway: GatewayMetrics
     let expiredReferences: Counter
     let server: Server
+    /// The numbers of the queues of a business.
+    let queues: @Sendable (BusinessID) -> [QueueFigures]
 
     /// The route; a task composes the answer outside the shard.
     var route: HTTPRoute {
@@ -57,6 +59,17 @@ struct MetricsRoute: Sendable {
             var metrics = store.metrics
             metrics.add(deadLetters: deadReversals())
             text.add(BusinessMetrics.all(labels, metrics, handlers, at: .now()))
+            text.family(
+                "balloon_conversations_overdue", .gauge,
+                "Conversations whose customer waits longer for an answer than the target of their queue."
+            ) { samples in
+                for (business, label) in labels.all {
+                    for figures in queues(business) {
+                        samples.add(
+                            [("business", label), ("queue", figures.queue.id)], Double(figures.overdue))
+                    }
+                }
+            }
             text.add(gateway, isCredentialRefused: server.isCredentialRefused())
             text.add(metrics, store.statistics)
             text.family(

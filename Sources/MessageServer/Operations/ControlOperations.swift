@@ -94,7 +94,9 @@ package enum ControlOperations {
                 let (to, note): (String, String?)
                 switch request.change {
                 case .releaseToHandler(let text): (to, note) = ("handler", text)
-                case .releaseToWaiting(let text): (to, note) = ("waiting", text)
+                case .releaseToWaiting(let text, let placement, _):
+                    (to, note) = ("waiting", text)
+                    writer.field("queue", placement?.queue)
                 default: return
                 }
                 writer.field("to", to)
@@ -104,7 +106,10 @@ package enum ControlOperations {
                 let note = object["note"]?.string
                 switch object["to"]?.string {
                 case "handler": request.change = .releaseToHandler(note: note)
-                case "waiting": request.change = .releaseToWaiting(note: note)
+                case "waiting":
+                    let queue = object["queue"]?.string
+                    request.change = .releaseToWaiting(
+                        note: note, queue.map { Placement(queue: $0, rule: Placement.transfer) })
                 default: return false
                 }
                 return true

@@ -17,6 +17,12 @@ struct AssignmentDeadlines: Sendable {
         ///
         /// `lastSeen` is the time at which that person was last active.
         case waitAgain(lastSeen: Timestamp)
+        /// The rules choose the queue of the conversation.
+        case chooseQueue
+        /// The customer has waited longer than the target of the queue for an answer, since this time.
+        case sayOverdue(since: Timestamp)
+        /// The conversation moves to another queue, because it has waited too long.
+        case overflow(Placement)
     }
 
     /// How long a person who types is expected to send a message.
@@ -39,14 +45,35 @@ struct AssignmentDeadlines: Sendable {
         switch assignment.state {
         case .handler, .closed: return []
         case .person:
-            let lastSeen = max(assignment.lastSeen ?? since, sign ?? since)
-            return lastSeen.advanced(by: people.silentTime) <= now ? [.waitAgain(lastSeen: lastSeen)] : []
+            let lastSeen = max(
+                assignment.lastSeen ?? since, sign ?? since, assignment.snoozedUntil ?? since)
+            return lastSeen.advanced(by: people.silentTime) <= now
+                ? [.waitAgain(lastSeen: lastSeen)] : overdueSteps(for: assignment, at: now)
         case .waiting:
             if since.advanced(by: people.returnTime) <= now { return [.returnToHandler] }
             if self.people == nil { return [] }
-            if let sign, sign.advanced(by: Self.typingTime) > now { return [] }
+            if let step = queueStep(for: assignment, at: now) { return [step] }
+            let overdue = overdueSteps(for: assignment, at: now)
+            if let sign, sign.advanced(by: Self.typingTime) > now { return overdue }
             let isLate = people.unclaimedText != nil && since.advanced(by: people.unclaimedTime) <= now
-            return (assignment.isAnnounced ? [] : [.sayText]) + (isLate ? [.sayUnclaimedText] : [])
+            return (assignment.isAnnounced ? [] : [.sayText]) + (isLate ? [.sayUnclaimedText] : []) + overdue
         }
+    }
+
+    private func overdueSteps(for assignment: Assignment, at now: Timestamp) -> [Step] {
+        guard let due = people?.dueTime(of: assignment), due <= now, let since = assignment.unanswered?.since
+        else { return [] }
+        return [.sayOverdue(since: since)]
+    }
+
+    /// The change of the queue that is due; it precedes every text, and the steps after it are computed from its result.
+    private func queueStep(for waiting: Assignment, at now: Timestamp) -> Step? {
+        guard let queue = people?.queue(of: waiting) else { return nil }
+        guard let placement = waiting.placement, placement.rule != nil else { return .chooseQueue }
+        guard let overflow = queue.overflow, let since = placement.since ?? waiting.since,
+            since.advanced(by: overflow.time) <= now
+        else { return nil }
+        return .overflow(
+            Placement(queue: overflow.queue, priority: placement.priority, rule: "overflow of \(queue.id)"))
     }
 }

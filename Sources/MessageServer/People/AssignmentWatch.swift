@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BusinessMessages
 import Dispatch
 import HandlerKit
 import Logging
@@ -12,7 +13,7 @@ import Synchronization
 /// from an assignment in the store and its durable times. The id of every text is derived from a record of
 /// that assignment. A restart therefore neither repeats nor forgets a step.
 final class AssignmentWatch: Sendable {
-    /// The steps that were taken for one assignment, and the steps that failed at least once.
+    /// The steps that were taken since a conversation waits or a person has it, and the steps that failed at least once.
     private struct Told {
         let record: UInt64
         var steps: Set<AssignmentDeadlines.Step> = []
@@ -26,14 +27,18 @@ final class AssignmentWatch: Sendable {
         var readLine = 0
     }
 
+    private struct OverdueFollower { let call: @Sendable (ConversationID, Timestamp) -> Void }
+
     let settings: PeopleSettings
     let presence: PeoplePresence
+    let availability = Availability()
     /// The deliveries that wait for their handler.
     let waits = HandlerWaits()
     private let store: Store
     private let logger: Logger
     private let told = Mutex<[ConversationID: Told]>([:])
     private let signs = Mutex<[ConversationID: Sign]>([:])
+    private let overdueFollower = Mutex<OverdueFollower?>(nil)
     private let startedAt = Timestamp.now()
     private let wakeups: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
@@ -47,6 +52,8 @@ final class AssignmentWatch: Sendable {
     /// times as long.
     private static let parts = 20
     private static let maximumLines = 1000
+    /// The number of a conversation's last lines that the rules of the queues look at.
+    private static let maximumRoutingLines = 50
 
     init(store: Store, settings: PeopleSettings, presence: PeoplePresence, logger: Logger) {
         self.store = store
@@ -56,14 +63,39 @@ final class AssignmentWatch: Sendable {
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Returns the text for customers of this business who wait for a person; nil when the business has no
-    /// `people`.
-    func text(of business: BusinessID) -> String? {
-        settings[business].map { presence[business].closedText ?? $0.text }
+    /// Returns the text for a customer who waits for a person, in the language of the customer's last message; nil
+    /// when the business has no `people`.
+    func text(in name: ConversationID) async throws -> String? {
+        guard let people = settings[name.business] else { return nil }
+        if let text = presence[name.business].closedText { return text }
+        return try await text(people.text, in: name)
+    }
+
+    private func text(_ text: Localized<String>, in name: ConversationID) async throws -> String {
+        guard !text.languages.isEmpty else { return text.all }
+        return text.text(
+            for: try await onDisk { [store] in try store.lastLocale(of: name.business, name.customer) })
     }
 
     /// Returns how many conversations of a business wait for a person, and how many a person has.
     func counts(of business: BusinessID) -> (waiting: Int, person: Int) { store.assignedCounts(of: business) }
+
+    /// The numbers of the queues of a business.
+    func queues(of business: BusinessID, at now: Timestamp = .now()) -> [QueueFigures] {
+        settings[business].map { QueueFigures.all($0, assigned(of: business), at: now) } ?? []
+    }
+
+    /// The assignments of the conversations of a business that a person has or that wait.
+    func assigned(of business: BusinessID) -> [Assignment] {
+        store.assignedConversations.filter { $0.business == business }.map(\.assignment)
+    }
+
+    /// Calls `follower` for each customer who waits longer than the target of the queue, with the begin of the wait.
+    ///
+    /// It is called once for each wait and state; a restart may repeat it.
+    func whenOverdue(_ follower: @escaping @Sendable (ConversationID, Timestamp) -> Void) {
+        overdueFollower.withLock { $0 = OverdueFollower(call: follower) }
+    }
 
     /// Records that a person types in a conversation, or claims it again.
     ///
@@ -126,6 +158,39 @@ final class AssignmentWatch: Sendable {
                 }
             }
         }
+        await offer(assigned, at: now)
+    }
+
+    /// Offers the waiting conversations of each business to the persons who are available, in their order.
+    private func offer(_ assigned: [Store.AssignedConversation], at now: Timestamp) async {
+        for (business, conversations) in Dictionary(grouping: assigned, by: \.business) {
+            guard let people = settings[business], people.queues.contains(where: { $0.acceptTime != nil })
+            else { continue }
+            for conversation in conversations {
+                guard let offer = conversation.assignment.offer, let person = offer.person, offer.until <= now
+                else { continue }
+                availability.missed(person, until: offer.until, in: business)
+            }
+            let available = availability.persons(of: business, at: now)
+                .filter { $0.state == .available }.map(\.person)
+            if available.isEmpty { continue }
+            var offering = Offering(
+                people, available: available, conversations.map(\.assignment), at: now)
+            let waiting = store.waitingConversations(of: business) { waiting, _ in
+                people.priority(of: waiting, for: nil)
+            }
+            for conversation in waiting.conversations {
+                guard let offer = offering.next(for: conversation.assignment) else { continue }
+                do {
+                    _ = try await store.assign(
+                        .offer(offer), business, conversation.customer,
+                        expecting: conversation.assignment.record)
+                } catch {
+                    // The conversation has changed, or the disk failed; the next check decides again.
+                    logger.debug("offer not made", metadata: ["error": "\(error)"])
+                }
+            }
+        }
     }
 
     /// Logs the first failure of each step as a warning, unless the whole store fails, which the store logs
@@ -158,11 +223,14 @@ final class AssignmentWatch: Sendable {
         switch step {
         case .sayText:
             try await say(
-                text(of: name.business), step, "text", about: assignment.record, in: name, assignment)
+                text(in: name), step, "text", about: assignment.stateRecord, in: name, assignment)
         case .sayUnclaimedText:
             // While no person is available, the text would promise an answer that does not come.
             let isClosed = presence[name.business].closedText != nil
-            let text = isClosed ? nil : settings[name.business]?.unclaimedText
+            var text: String?
+            if !isClosed, let unclaimed = settings[name.business]?.unclaimedText {
+                text = try await self.text(unclaimed, in: name)
+            }
             // Once for each hand-off, also when a person has released the conversation to another one.
             let began = assignment.began?.record ?? assignment.record
             try await say(text, step, "unclaimedText", about: began, in: name, assignment)
@@ -177,7 +245,31 @@ final class AssignmentWatch: Sendable {
             logger.warning(
                 "the person who answers a conversation was silent for too long; the conversation waits for another person",
                 metadata: metadata)
+        case .chooseQueue:
+            guard let people = settings[name.business] else { return }
+            let lines = try await onDisk { [store] in
+                try store.recentLines(of: name.business, name.customer, maximum: Self.maximumRoutingLines)
+            }
+            let wish = assignment.placement
+            if let queue = wish?.queue, !people.queues.contains(where: { $0.id == queue }) {
+                logger.warning("the handler named an unknown queue; the rules decide", metadata: metadata)
+            }
+            let placement = people.route(RoutingFacts(lines, wish: wish), at: .now())
+            try await place(placement, in: name, assignment)
+        case .overflow(let placement): try await place(placement, in: name, assignment)
+        case .sayOverdue(let since):
+            overdueFollower.withLock { $0 }?.call(name, since)
+            recordTaken(step, in: name, assignment)
         }
+    }
+
+    private func place(
+        _ placement: Placement, in name: ConversationID, _ assignment: Assignment
+    ) async throws {
+        _ = try await store.assign(
+            .place(placement), name.business, name.customer, expecting: assignment.record)
+        // The steps after it are due at once.
+        wakeUp()
     }
 
     /// Sends a text about an assignment unless it was sent before, and records the step as taken.
@@ -229,7 +321,7 @@ final class AssignmentWatch: Sendable {
         _ step: AssignmentDeadlines.Step, in name: ConversationID, _ assignment: Assignment
     ) -> Bool {
         told.withLock { told in
-            guard let known = told[name], known.record == assignment.record else { return false }
+            guard let known = told[name], known.record == assignment.stateRecord else { return false }
             return known.steps.contains(step)
         }
     }
@@ -244,8 +336,8 @@ final class AssignmentWatch: Sendable {
         _ name: ConversationID, _ assignment: Assignment, _ body: (inout Told) -> Result
     ) -> Result {
         told.withLock { told in
-            var known = told[name] ?? Told(record: assignment.record)
-            if known.record != assignment.record { known = Told(record: assignment.record) }
+            var known = told[name] ?? Told(record: assignment.stateRecord)
+            if known.record != assignment.stateRecord { known = Told(record: assignment.stateRecord) }
             defer { told[name] = known }
             return body(&known)
         }

@@ -12,8 +12,6 @@ struct HandOffs: Sendable {
 
     /// The reason of a hand-off that the customer asked for.
     static let askedFor = "the customer asked for a person"
-    /// The maximum size of a text, in bytes, that is searched for a word that asks for a person.
-    private static let maximumTextBytes = 1000
 
     /// Hands the conversation off when the customer asks for a person.
     ///
@@ -62,11 +60,16 @@ struct HandOffs: Sendable {
         }
     }
 
+    /// The menu of the business when its customer asks for it; nil for any other event.
+    func menu(for event: InboundEvent) -> OutboundMessage? {
+        guard let menu = watch.settings[event.business]?.menu, CustomerWords.menu.match(event) else {
+            return nil
+        }
+        return menu
+    }
+
     private func asksForPerson(_ event: InboundEvent) -> Bool {
-        // Do not search a text over the limit: it is longer than any word that asks for a person.
-        guard case .text(let text) = event.content, text.body.utf8.count <= Self.maximumTextBytes,
-            let people = watch.settings[event.business]
-        else { return false }
-        return people.areAskedFor(in: text.plainBody)
+        guard let people = watch.settings[event.business] else { return false }
+        return people.words.match(event)
     }
 }

@@ -46,6 +46,14 @@ package struct Assignment: Hashable, Sendable {
         package let sequence: Int
     }
 
+    /// The wait of a customer for an answer.
+    package struct Unanswered: Hashable, Sendable {
+        /// When the wait began.
+        package let since: Timestamp
+        /// Whether no person has answered since the conversation began to wait.
+        package let isFirst: Bool
+    }
+
     /// The current state.
     package internal(set) var state: State
     /// The journal record of the latest change; 0 when there was none.
@@ -66,6 +74,20 @@ package struct Assignment: Hashable, Sendable {
     ///
     /// The handler sent replies with the hand-off, or a person released the conversation to another one.
     package internal(set) var isAnnounced = false
+
+    /// The queue in which the conversation waits, or waited before its person claimed it; nil without queues.
+    package internal(set) var placement: Placement?
+    /// The offer of the waiting conversation to a person; nil when there was none since it is in its queue.
+    package internal(set) var offer: Offer?
+    /// The time until which the person has put the conversation aside; a message of the customer ends it earlier.
+    package internal(set) var snoozedUntil: Timestamp?
+    /// Since when the customer has had no answer of a person; nil without queues, and after an answer.
+    package internal(set) var unanswered: Unanswered?
+    /// The record with which the wait began; nil when no later record has changed the wait.
+    var waitBegan: UInt64?
+
+    /// The record with which the current state began, which later changes of the queue keep.
+    package var stateRecord: UInt64 { waitBegan ?? record }
 
     /// The assignment of a conversation in which the handler always answered.
     package static let handler = Assignment(state: .handler, record: 0)
@@ -95,6 +117,22 @@ extension Assignment {
         writer.field("reason", reason)
         writer.field("note", note)
         if isAnnounced { writer.field("announced", true) }
+        if let placement {
+            writer.key("queue")
+            placement.write(to: &writer)
+        }
+        if let offer {
+            writer.key("offer")
+            offer.write(to: &writer)
+        }
+        writer.field("snoozedUntil", snoozedUntil?.rfc3339)
+        if let unanswered {
+            writer.object("unanswered") { writer in
+                writer.field("since", unanswered.since.rfc3339)
+                if unanswered.isFirst { writer.field("first", true) }
+            }
+        }
+        if let waitBegan { writer.field("waits", Int(clamping: waitBegan)) }
         guard let began else { return }
         if began.record > 0 { writer.field("began", Int(clamping: began.record)) }
         writer.field("seq", began.sequence)

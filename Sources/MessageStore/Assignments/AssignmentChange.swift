@@ -4,13 +4,24 @@ package import BalloonPOSIX
 /// A change of the assignment of a conversation.
 package enum AssignmentChange: Hashable, Sendable {
     /// The handler asks for a person, or the customer does so with a configured word.
-    case handOff(reason: String?, isAnnounced: Bool = false)
+    ///
+    /// The handler may name a queue, about which the rules decide later, and write a note.
+    case handOff(reason: String?, isAnnounced: Bool = false, Placement? = nil, note: String? = nil)
     /// A person claims the conversation; with `takes`, even when another person has it.
     case claim(Person, takes: Bool = false)
     /// The person ends the work: the handler answers again.
     case releaseToHandler(note: String? = nil)
-    /// The person ends the work: the conversation waits for another person.
-    case releaseToWaiting(note: String? = nil)
+    /// The person ends the work: the conversation waits for another person, in the queue where it was or in another one, or
+    /// with an offer to a person.
+    case releaseToWaiting(note: String? = nil, Placement? = nil, offer: Offer? = nil)
+    /// The server offers a waiting conversation to a person.
+    case offer(Offer)
+    /// The person declines the offer.
+    case decline(Person)
+    /// The person puts the conversation aside until a time or the customer's next message; nil ends that.
+    case snooze(until: Timestamp?)
+    /// The server puts a waiting conversation into a queue.
+    case place(Placement)
     /// The person has given no sign of life since this time: the conversation waits for another person.
     case silence(since: Timestamp)
     /// The wait for a person lasted too long: the handler answers again.
@@ -28,6 +39,10 @@ package enum AssignmentChange: Hashable, Sendable {
         case .handOff: "handOff"
         case .claim(_, let takes): takes ? "take" : "claim"
         case .releaseToHandler, .releaseToWaiting: "release"
+        case .place: "place"
+        case .offer: "offer"
+        case .decline: "decline"
+        case .snooze: "snooze"
         case .silence: "silence"
         case .unclaimed: "unclaimed"
         case .close: "close"
@@ -94,12 +109,13 @@ extension Assignment {
         case (.handler, .handOff) where isClosed, (.closed, .handOff) where isClosed: return .unchanged
         case (.handler, .claim) where isClosed, (.closed, .claim) where isClosed: return .refused(.closed)
 
-        case (.handler, .handOff(let reason, let isAnnounced)),
-            (.closed, .handOff(let reason, let isAnnounced)):
+        case (.handler, .handOff(let reason, let isAnnounced, let placement, let note)),
+            (.closed, .handOff(let reason, let isAnnounced, let placement, let note)):
             var next = self.next(.waiting, at)
             next.reason = reason?.cut(toBytes: Self.maximumTextBytes)
-            // The note was about what a person knew before the handler answered again.
-            next.note = nil
+            // An earlier note was about what a person knew before the handler answered again.
+            next.note = note?.cut(toBytes: Self.maximumTextBytes)
+            next.placement = placement
             next.isAnnounced = isAnnounced
             return .to(next)
         case (.waiting, .handOff), (.person, .handOff): return .unchanged
@@ -119,8 +135,34 @@ extension Assignment {
             next.reason = nil
             next.note = note?.cut(toBytes: Self.maximumTextBytes)
             return .to(next)
-        case (.person, .releaseToWaiting(let note)):
+        case (.waiting, .place(let placement)):
+            return .to(waiting(placement, nil, at))
+        case (.waiting, .releaseToWaiting(let note, let placement, let offer))
+        where placement != nil || offer != nil:
+            var next = waiting(placement, offer, at)
+            next.note = note?.cut(toBytes: Self.maximumTextBytes) ?? next.note
+            return .to(next)
+        case (.waiting, .offer(let offer)): return .to(waiting(nil, offer, at))
+        case (.waiting, .decline(let person)) where offer?.person?.id == person.id:
+            var next = waiting(nil, offer, at)
+            next.offer?.person = nil
+            return .to(next)
+        case (_, .place), (_, .offer), (_, .decline): return .refused(.changed)
+
+        case (.person, .snooze(let until)):
+            guard until != snoozedUntil else { return .unchanged }
+            var next = self
+            (next.snoozedUntil, next.lastSeen) = (until, at)
+            return .to(next)
+        case (.handler, .snooze), (.waiting, .snooze), (.closed, .snooze): return .refused(.changed)
+
+        case (.person, .releaseToWaiting(let note, let placement, let offer)):
             var next = self.next(.waiting, at)
+            if var placement {
+                placement.since = at
+                next.placement = placement
+            }
+            next.offer = offer
             next.note = note?.cut(toBytes: Self.maximumTextBytes)
             // The customer talks with a person already, so no text about that is sent again.
             next.isAnnounced = true
@@ -146,9 +188,26 @@ extension Assignment {
         case (.handler, .customerClose), (.closed, .customerClose): return .unchanged
 
         case (.closed, .customerMessage): return .to(next(.handler, at))
+        case (.person, .customerMessage) where snoozedUntil != nil:
+            var next = self
+            (next.snoozedUntil, next.lastSeen) = (nil, at)
+            return .to(next)
         case (.handler, .customerMessage), (.waiting, .customerMessage), (.person, .customerMessage):
             return .unchanged
         }
+    }
+
+    /// Returns this waiting assignment in another queue, or with another offer; the wait itself continues.
+    private func waiting(_ placement: Placement?, _ offer: Offer?, _ at: Timestamp) -> Assignment {
+        var next = self
+        next.waitBegan = stateRecord
+        next.offer = offer
+        if var placement {
+            placement.since = at
+            next.placement = placement
+            next.unanswered = unanswered ?? Unanswered(since: since ?? at, isFirst: true)
+        }
+        return next
     }
 
     private func claimed(by person: Person, _ at: Timestamp) -> Assignment {
@@ -159,6 +218,8 @@ extension Assignment {
     }
 
     /// Returns this assignment in another state, without the person, `lastSeen` and `isAnnounced`.
+    ///
+    /// A conversation that comes back from a person waits in the same queue again.
     private func next(_ state: State, _ at: Timestamp) -> Assignment {
         var next = self
         next.state = state
@@ -166,6 +227,9 @@ extension Assignment {
         next.person = nil
         next.lastSeen = nil
         next.isAnnounced = false
+        (next.waitBegan, next.offer, next.snoozedUntil) = (nil, nil, nil)
+        if !next.isAssigned { (next.placement, next.unanswered) = (nil, nil) }
+        if state == .waiting { next.placement?.since = at }
         return next
     }
 }

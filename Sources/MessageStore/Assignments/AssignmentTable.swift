@@ -91,7 +91,8 @@ struct AssignmentTable: Sendable {
             }
             guard let person = message.author?.person else { return }
             guard let sequence = message.claimedAt else { return recordSign(of: person, in: key, at: at) }
-            let claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)
+            var claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)
+            claimed.unanswered = nil
             set(claimed, of: key, by: number, in: segment, unfinished)
         default: break
         }
@@ -109,16 +110,18 @@ struct AssignmentTable: Sendable {
         case .closes: change = .customerClose
         case .neither: return
         }
-        guard case .to(let next) = entry.assignment.applying(change, at: at) else { return }
+        if act == .writes, entry.assignment.placement != nil, entry.assignment.unanswered == nil {
+            entries[key]?.assignment.unanswered = Assignment.Unanswered(since: at, isFirst: false)
+        }
+        guard case .to(let next) = entries[key]?.assignment.applying(change, at: at) else { return }
         set(next, of: key, by: number, in: segment, unfinished)
     }
 
-    /// Sets `lastSeen` when the person who has the conversation wrote a message.
+    /// Sets `lastSeen`, and that the customer has an answer, when the person who has the conversation wrote a message.
     private mutating func recordSign(of person: Person, in key: ConversationKey, at: Timestamp) {
-        guard let assignment = entries[key]?.assignment, assignment.person?.id == person.id,
-            assignment.lastSeen.map({ $0 < at }) ?? true
-        else { return }
-        entries[key]?.assignment.lastSeen = at
+        guard let assignment = entries[key]?.assignment, assignment.person?.id == person.id else { return }
+        entries[key]?.assignment.lastSeen = max(assignment.lastSeen ?? at, at)
+        entries[key]?.assignment.unanswered = nil
     }
 
     /// Sets the assignment that record `number` stores; a record number 0 in `assignment` means `number`.

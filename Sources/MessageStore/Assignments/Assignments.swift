@@ -145,6 +145,30 @@ final class Assignments: Sendable {
         action?()
     }
 
+    /// Runs `step` for the conversation that `choose` returns, both under the lock; `none` runs when it returns nil.
+    ///
+    /// When the chosen conversation has a change in flight, the choice is repeated after the end of that change.
+    func run(
+        choosing choose:
+            @escaping @Sendable (AssignmentTable, _ isInFlight: (ConversationKey) -> Bool) -> ConversationKey?,
+        _ step: @escaping @Sendable (ConversationKey, AssignmentTable) -> Step,
+        none: @escaping @Sendable () -> Void
+    ) {
+        let action = state.withLock { state -> (@Sendable () -> Void)? in
+            guard let key = choose(state.table, { state.inFlight[$0] != nil }) else { return none }
+            let again: Body = { [self] _, _ in .done { self.run(choosing: choose, step, none: none) } }
+            if state.inFlight[key]?.append(Waiting(step: again, endsWatch: false)) != nil { return nil }
+            defer { recount(state) }
+            switch step(key, state.table) {
+            case .appended:
+                state.inFlight[key] = []
+                return nil
+            case .done(let action): return action
+            }
+        }
+        action?()
+    }
+
     /// Applies the records of a batch in their order, then runs the steps that waited for these records.
     ///
     /// Called on the journal's queue before the callers learn the result. Returns the conversations that the

@@ -82,24 +82,24 @@ extension Store {
         expecting expected: UInt64? = nil
     ) async throws -> Assignment {
         try await assign(change, business, customer) { current, _ in
-            expected ?? current.record == current.record
+            expected ?? current.record == current.record ? nil : .changed
         }
     }
 
-    /// Changes the assignment of a conversation if `isExpected` accepts the current assignment.
+    /// Changes the assignment of a conversation unless `refusal` refuses the current assignment.
     ///
-    /// `isExpected` receives the current assignment, and whether the customer closed the conversation and has
+    /// `refusal` receives the current assignment, and whether the customer closed the conversation and has
     /// not written since. It is called under the lock that orders changes, and must not block. Throws
-    /// ``AssignmentRefusal/changed`` when it returns false. Apart from that, this function is like
+    /// what it returns. Apart from that, this function is like
     /// ``assign(_:_:_:expecting:)``.
     package func assign(
         _ change: AssignmentChange, _ business: BusinessID, _ customer: CustomerID,
-        where isExpected: @escaping @Sendable (_ current: Assignment, _ isClosed: Bool) -> Bool
+        unless refusal: @escaping @Sendable (_ current: Assignment, _ isClosed: Bool) -> AssignmentRefusal?
     ) async throws -> Assignment {
         let key = ConversationKey(business: business, customer: customer)
         let context = try await assignmentContext(of: key)
         return try await withCheckedThrowingContinuation { continuation in
-            assign(change, key, context, where: isExpected) { continuation.resume(with: $0) }
+            assign(change, key, context, unless: refusal) { continuation.resume(with: $0) }
         }
     }
 
@@ -114,7 +114,7 @@ extension Store {
         let key = ConversationKey(business: business, customer: customer)
         do throws(StoreError) {
             assign(
-                change, key, try readAssignmentContext(of: key), where: { _, _ in true },
+                change, key, try readAssignmentContext(of: key), unless: { _, _ in nil },
                 completion: completion)
         } catch {
             completion(.failure(error))
@@ -219,14 +219,14 @@ extension Store {
 
     private func assign(
         _ change: AssignmentChange, _ key: ConversationKey, _ context: AssignmentContext,
-        where isExpected: @escaping @Sendable (Assignment, Bool) -> Bool,
+        unless refusal: @escaping @Sendable (Assignment, Bool) -> AssignmentRefusal?,
         completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
     ) {
         assignments.run(key, endingWatch: true) { [self] table, closes in
             let context = context.updated(closes, scheduler.closes(key))
             let current = table.assignment(of: key)
-            if !isExpected(current, context.isClosed) {
-                return .done { completion(.failure(.assignment(.changed))) }
+            if let refusal = refusal(current, context.isClosed) {
+                return .done { completion(.failure(.assignment(refusal))) }
             }
             let at = Timestamp.now()
             switch table.applying(change, to: key, context, at: at) {
@@ -299,7 +299,8 @@ extension AssignmentTable {
     ) throws(StoreError) -> AssignmentRecord? {
         guard outcome.result.status == .handedOff else { return nil }
         let change = AssignmentChange.handOff(
-            reason: outcome.result.reason, isAnnounced: !outcome.replies.isEmpty)
+            reason: outcome.result.reason, isAnnounced: !outcome.replies.isEmpty, outcome.placement,
+            note: outcome.note)
         switch applying(change, to: key, context, at: at) {
         case .to(let next): return AssignmentRecord(conversation: key, assignment: next, endedIn: nil)
         case .unchanged: return nil

@@ -11,19 +11,24 @@ package struct DecidedOutcome: Hashable, Sendable {
 
     /// Whether the conversation waits for a person from this decision on; only with `handedOff`.
     package let waitsForPerson: Bool
+    /// The queue and the priority that the handler named for the wait; no rule has decided about them yet.
+    package let placement: Placement?
+    /// The handler's note for the person.
+    package let note: String?
     /// The author of the replies; nil where an earlier version did not record the author.
     package let author: MessageAuthor?
 
     /// Creates an outcome.
     package init(
         _ result: DeliveryResult, replies: [DecidedReply] = [], state: [UInt8]? = nil,
-        waitsForPerson: Bool = false,
+        waitsForPerson: Bool = false, placement: Placement? = nil, note: String? = nil,
         author: MessageAuthor? = .handler
     ) {
         self.result = result
         self.replies = replies
         self.state = state
         self.waitsForPerson = waitsForPerson
+        (self.placement, self.note) = (placement, note)
         self.author = author
     }
 

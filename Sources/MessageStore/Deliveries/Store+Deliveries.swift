@@ -316,9 +316,22 @@ extension Store {
     ///
     /// Reads the conversation's file.
     package func lastCapabilities(of business: BusinessID, _ customer: CustomerID) throws -> String? {
+        try last(\.capabilities, of: business, customer)
+    }
+
+    /// Returns the latest `locale` of a customer's message; nil when none of the last 1000 lines has one.
+    ///
+    /// Reads the conversation's file.
+    package func lastLocale(of business: BusinessID, _ customer: CustomerID) throws -> String? {
+        try last({ $0.direction == .inbound ? $0.message["locale"]?.string : nil }, of: business, customer)
+    }
+
+    private func last(
+        _ value: (ConversationLine) -> String?, of business: BusinessID, _ customer: CustomerID
+    ) throws -> String? {
         for maximum in [20, Self.maximumCapabilityLines] {
             let lines = try recentLines(of: business, customer, maximum: maximum)
-            if let found = lines.last(where: { $0.capabilities != nil }) { return found.capabilities }
+            if let found = lines.lazy.reversed().compactMap(value).first { return found }
             if lines.count < maximum { return nil }
         }
         return nil

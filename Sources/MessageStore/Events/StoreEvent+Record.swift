@@ -96,6 +96,9 @@ extension StoreEvent {
         event.person = assignment.person
         event.reason = assignment.reason
         event.note = assignment.note
+        event.placement = assignment.placement
+        event.offer = assignment.offer
+        event.snoozedUntil = assignment.snoozedUntil
         return event
     }
 }
@@ -146,6 +149,9 @@ extension StoreEvent.Name {
     fileprivate init?(change: String) {
         switch change {
         case "handOff": self = .conversationHandedOff
+        case "place": self = .conversationQueued
+        case "offer", "decline": self = .conversationOffered
+        case "snooze": self = .conversationSnoozed
         case "claim", "take": self = .conversationClaimed
         case "release", "silence", "unclaimed": self = .conversationReleased
         case "close", "customerClose": self = .conversationClosed

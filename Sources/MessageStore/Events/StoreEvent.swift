@@ -26,6 +26,12 @@ package struct StoreEvent: Sendable, Hashable {
         case conversationHandedOff = "conversation.handedOff"
         /// A person answers in the conversation.
         case conversationClaimed = "conversation.claimed"
+        /// The waiting conversation entered a queue.
+        case conversationQueued = "conversation.queued"
+        /// The waiting conversation is offered to a person, or the person declined.
+        case conversationOffered = "conversation.offered"
+        /// The person has put the conversation aside, or not any more.
+        case conversationSnoozed = "conversation.snoozed"
         /// The person released the conversation or was inactive, or the wait for a person ended.
         case conversationReleased = "conversation.released"
         /// The customer or the business closed the conversation.
@@ -80,6 +86,12 @@ package struct StoreEvent: Sendable, Hashable {
     package var reason: String?
     /// The note of the last release of the conversation.
     package var note: String?
+    /// The queue of the conversation.
+    package var placement: Placement?
+    /// The offer of the conversation to a person.
+    package var offer: Offer?
+    /// The time until which the person has put the conversation aside.
+    package var snoozedUntil: Timestamp?
     /// The customer and the business of the conversation.
     let conversationKey: ConversationKey
     /// The line that the event still lacks; nil when it has its line or needs none.

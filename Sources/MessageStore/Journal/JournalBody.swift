@@ -120,7 +120,7 @@ enum JournalBody {
     /// `"state":{…}` is the handler's new state of the conversation, if the decision changes it. When the
     /// conversation waits for a person from then on, the record has
     /// `"waiting":{"business":"…","customer":"…","seq":12}`; `seq` is the number of the conversation's next
-    /// line.
+    /// line. With them the handler's `note` and its `queue`, a ``Placement``, if it named them.
     static func outcome(
         of record: UInt64, attempt: Int, kind: Kind?, _ outcome: DecidedOutcome,
         handOff: AssignmentRecord? = nil, at: Timestamp
@@ -144,6 +144,10 @@ enum JournalBody {
                     writer.field("business", handOff.conversation.business.rawValue)
                     writer.field("customer", handOff.conversation.customer.rawValue)
                     writer.field("seq", handOff.assignment.began?.sequence)
+                    writer.field("note", handOff.assignment.note)
+                    guard let placement = handOff.assignment.placement else { return }
+                    writer.key("queue")
+                    placement.write(to: &writer)
                 }
             }
             writer.record(author: outcome.author)
@@ -345,6 +349,9 @@ enum JournalBody {
     /// `"person":{"id":"…","name":"…"},"lastSeen":"…","reason":"…","note":"…","announced":true,"began":57,"seq":12}`.
     /// `by` is the change. `began` is the record with which the conversation left its handler, unless that is
     /// this record; `seq` is the number that the conversation's next line had then.
+    ///
+    /// With queues it also has the ``Placement`` `"queue":{…}`, the ``Offer`` `"offer":{…}` `snoozedUntil` and `unanswered`, if any, and `waits`, the record with which the wait began, unless that is
+    /// this record. Readers ignore other members.
     ///
     /// A copy in a later segment has `"by":"copy"`, and the original's record number in `changed`. Its
     /// `ended` is the record with which the conversation last left a person, or 0.

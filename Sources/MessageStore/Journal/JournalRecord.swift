@@ -321,7 +321,9 @@ extension AssignmentRecord {
         guard let waiting = root["waiting"], let conversation = ConversationKey(waiting) else { return nil }
         self.conversation = conversation
         var assignment = Assignment.handler
-        let change = AssignmentChange.handOff(reason: root["reason"]?.string, isAnnounced: isAnnounced)
+        let change = AssignmentChange.handOff(
+            reason: root["reason"]?.string, isAnnounced: isAnnounced, Placement(waiting["queue"]),
+            note: waiting["note"]?.string)
         let at = root.timestamp("at") ?? Timestamp(milliseconds: 0)
         if case .to(let next) = assignment.applying(change, at: at) { assignment = next }
         assignment.began = Assignment.Beginning(waiting)
@@ -342,6 +344,15 @@ extension Assignment {
         note = root["note"]?.string
         isAnnounced = root["announced"]?.bool ?? false
         began = Beginning(root)
+        placement = Placement(root["queue"])
+        waitBegan = root.record("waits")
+        offer = Offer(root["offer"])
+        snoozedUntil = root.timestamp("snoozedUntil")
+        unanswered = root["unanswered"].flatMap { value in
+            value.timestamp("since").map {
+                Unanswered(since: $0, isFirst: value["first"]?.bool ?? false)
+            }
+        }
     }
 }
 

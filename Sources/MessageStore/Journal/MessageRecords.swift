@@ -80,6 +80,7 @@ extension DecidedOutcome {
         replies = (root["replies"]?.elements.map(DecidedReply.init)) ?? []
         state = root["state"].map { Array($0.text) }
         waitsForPerson = root["waiting"] != nil
+        (placement, note) = (Placement(root["waiting"]?["queue"]), root["waiting"]?["note"]?.string)
         author = MessageAuthor(root)
     }
 }

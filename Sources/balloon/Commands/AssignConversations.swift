@@ -59,12 +59,21 @@ extension Conversations {
             help: "handler: the handler answers again. waiting: the conversation waits for another person.")
         var to: Receiver
 
+        @Option(
+            help: ArgumentHelp(
+                "The queue in which it waits, with --to waiting; without this option the queue where it was.",
+                valueName: "id"))
+        var queue: String?
+
         @Option(help: ArgumentHelp("A note, for other people.", valueName: "text"))
         var note: String?
 
         @OptionGroup var options: ReadingOptions
 
         func validate() throws {
+            guard queue == nil || to == .waiting else {
+                throw ValidationError("--queue needs --to waiting.")
+            }
             guard note.map({ $0.utf8.count <= Assignment.maximumTextBytes }) ?? true else {
                 throw ValidationError("--note takes at most \(Assignment.maximumTextBytes) bytes.")
             }
@@ -72,7 +81,10 @@ extension Conversations {
 
         func run() async throws {
             let change: AssignmentChange =
-                to == .handler ? .releaseToHandler(note: note) : .releaseToWaiting(note: note)
+                to == .handler
+                ? .releaseToHandler(note: note)
+                : .releaseToWaiting(
+                    note: note, queue.map { Placement(queue: $0, rule: Placement.transfer) })
             try await choice.change(options, ControlOperations.release) {
                 AssignmentRequest($0.business, $0.customer, change)
             }

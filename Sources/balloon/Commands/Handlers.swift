@@ -138,6 +138,12 @@ struct Handlers: AsyncParsableCommand {
                 valueName: "dir"))
         var events: String?
 
+        @Option(
+            help: ArgumentHelp(
+                "A queue of the business; a hand-off to a queue that is not given fails the check.",
+                valueName: "id"))
+        var queue: [String] = []
+
         @Option(help: ArgumentHelp("The time limit of one event.", valueName: "seconds"))
         var deadline = 30
 
@@ -158,6 +164,7 @@ struct Handlers: AsyncParsableCommand {
                 samples: try Self.samples() + (events.map(HandlerCheck.Sample.all) ?? []),
                 logger: Logger(label: "balloon") { _ in SwiftLogNoOpLogHandler() })
             check.deadline = .seconds(deadline)
+            check.queues = queue
             let status = Mutex(CommandStatus.failed.rawValue)
             let signals = TerminationSignals { [check] number in
                 status.withLock { $0 = number }

@@ -1,12 +1,14 @@
 import ArgumentParser
 import BalloonJSON
+import BalloonPOSIX
 import MessageServer
+import MessageStore
 
 /// `balloon people …`: whether the people of a business are available to answer its customers.
 struct People: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Say whether people are there to answer the customers of a business.",
-        subcommands: [List.self, Open.self, Close.self])
+        subcommands: [List.self, Open.self, Close.self, Route.self])
 
     /// `balloon people list`.
     struct List: AsyncParsableCommand {
@@ -75,6 +77,70 @@ struct People: AsyncParsableCommand {
         }
 
         func run() async throws { try await change(business, isOpen: false, text, options) }
+    }
+
+    /// `balloon people route`.
+    struct Route: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Show which queue a conversation would wait in, and which rule decides.",
+            discussion: "Reads the configuration only; nothing is changed, and no server is needed.")
+
+        @Argument(help: "The business's slug; not needed when there is only one.")
+        var business: String?
+
+        @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+        var config: String
+
+        @Option(help: "The intent of the link that opened the conversation.")
+        var intent: String?
+
+        @Option(help: "The group of the link that opened the conversation.")
+        var group: String?
+
+        @Option(help: "The customer's locale, such as fr_FR.")
+        var locale: String?
+
+        @Option(help: "A message of the customer; may be given several times.")
+        var text: [String] = []
+
+        @Option(help: ArgumentHelp("The person who answered last, a moment ago.", valueName: "id"))
+        var lastPerson: String?
+
+        @Option(help: ArgumentHelp("The queue that the handler's answer names.", valueName: "id"))
+        var queue: String?
+
+        @Option(help: ArgumentHelp("The priority that the handler's answer names, 0 to 9.", valueName: "n"))
+        var priority: Int?
+
+        func run() async throws {
+            let configuration = try ConfigurationLoader.load(
+                file: config, environment: ProcessEnvironment.variables(), for: .customer)
+            let businesses = configuration.businesses.filter { business.map($0.slug.elementsEqual) ?? true }
+            guard businesses.count == 1, let found = businesses.first else {
+                throw CommandFailure.unknownArgument(
+                    business ?? "", reason: "does not name one business",
+                    hint: "use one of \(configuration.businesses.map(\.slug).joined(separator: ", "))")
+            }
+            guard let people = found.people, !people.queues.isEmpty else {
+                return StandardStream.output.write("\(found.slug) has no queues\n")
+            }
+            let now = Timestamp.now()
+            var facts = RoutingFacts()
+            (facts.intent, facts.group, facts.locale, facts.texts) = (intent, group, locale, text)
+            facts.lastPerson = lastPerson.map { ($0, now) }
+            if queue != nil || priority != nil { facts.wish = Placement(queue: queue, priority: priority) }
+            let placement = people.route(facts, at: now)
+            let chosen = people.queue(placement.queue)
+            let level = placement.priority ?? chosen?.priority ?? 0
+            StandardStream.output.write(
+                terminalText(
+                    "queue \(placement.queue ?? ""), priority \(level), by \(placement.rule ?? "")") + "\n")
+            if let queue, queue != placement.queue {
+                let isKnown = people.queues.contains { $0.id == queue }
+                StandardStream.error.write(
+                    terminalText(queue) + (isKnown ? ": another rule decided\n" : ": is no queue\n"))
+            }
+        }
     }
 
     private static var badText: ValidationError {

@@ -3,6 +3,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 import MessageServer
+import MessageStore
 
 /// `balloon token …`: issues tokens of the business API, and signs and checks the tokens between Apple and the server.
 struct Token: AsyncParsableCommand {
@@ -30,18 +31,37 @@ struct Token: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "The token's rights, separated by commas: read, send, operate.", valueName: "rights"))
+                "The token's rights, separated by commas: \(knownRights).", valueName: "rights"))
         var may = APIRight.read.rawValue
+
+        @Option(
+            help: ArgumentHelp(
+                "The only person for whom the token acts; without this option it may name every person.",
+                valueName: "id"))
+        var person: String?
+
+        @Option(help: ArgumentHelp("The person's name, as colleagues see it.", valueName: "name"))
+        var personName: String?
+
+        private static let knownRights = APIRight.allCases.map(\.rawValue).joined(separator: ", ")
 
         func run() throws {
             let rights = try may.split(separator: ",", omittingEmptySubsequences: false).map { text in
                 guard let right = APIRight(rawValue: String(text)) else {
                     throw CommandFailure.unknownArgument(
-                        String(text), reason: "is not a right", hint: "use read, send, operate")
+                        String(text), reason: "is not a right", hint: "use \(Self.knownRights)")
                 }
                 return right
             }
-            guard let (token, object) = APIToken.issue(name: name, businesses: business, rights: rights)
+            let acting = person.flatMap { Person(id: $0, name: personName) }
+            if let text = person ?? personName, acting == nil {
+                throw CommandFailure.unknownArgument(
+                    text, reason: "does not name a person",
+                    hint: "give --person and --person-name 1 to \(Person.maximumBytes) bytes each")
+            }
+            guard
+                let (token, object) = APIToken.issue(
+                    name: name, businesses: business, rights: rights, person: acting)
             else {
                 throw CommandFailure.unknownArgument(
                     name, reason: "is not a valid name, or one of --business is not a valid slug",

@@ -29,6 +29,13 @@ extension CheckRun {
             let state = ConversationState()
             let outcome = try EventAnswer.outcome(result, changing: state, allowingFiles: true)
             try checkFiles(of: outcome)
+            if case .handoff(_, _, let queue?, _, _) = outcome, !check.queues.isEmpty,
+                !check.queues.contains(queue)
+            {
+                return .failed(
+                    "the queue \(terminalText(queue)) does not exist",
+                    correction: "hand off to one of \(check.queues.joined(separator: ", "))")
+            }
             let remembers = state.change == nil ? "" : ", remembers \(state.change?.count ?? 0) bytes"
             return .passed("\(words(outcome))\(remembers), after \(time.milliseconds) ms")
         } catch {

@@ -30,6 +30,8 @@ struct HandlerCheck: Sendable {
 
     /// The time limit of one event.
     var deadline = Duration.seconds(30)
+    /// The queues to which the program may hand off; all when it is empty.
+    var queues: [String] = []
     /// The time limits of all other calls, and of the program's start and end.
     var timings = ChildTimings()
     private let program: SpawnedProcess.Program

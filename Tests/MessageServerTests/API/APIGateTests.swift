@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BalloonWire
+import MessageStore
 import Testing
 
 @testable import MessageServer
@@ -37,14 +38,32 @@ import Testing
 
     @Test func `an issued token is accepted when the object printed with it is configured`() throws {
         let (text, object) = try #require(
-            APIToken.issue(name: "crm", businesses: ["demo"], rights: [.send, .read]))
+            APIToken.issue(
+                name: "crm", businesses: ["demo"], rights: [.send, .read],
+                person: Person(id: "agent-7", name: "Ana")))
         #expect(text.hasPrefix("bln_") && text.utf8.count == 4 + 43 && !object.contains(text))
         let server = #"{"mspID":"m","secret":{"env":"BALLOON_SECRET"},"api":{"tokens":[\#(object)]}}"#
         let configuration = try ConfigurationFiles(server: server).load().api
         let token = try APIGate.token(of: head("Bearer \(text)"), among: configuration.tokens)
         #expect(token.name == "crm" && token.businesses == ["demo"] && token.rights == [.read, .send])
+        #expect(token.person == Person(id: "agent-7", name: "Ana") && !token.supervises)
         #expect(APIToken.issue(name: "a b", businesses: [], rights: [.read]) == nil)
         #expect(APIToken.issue(name: "a", businesses: ["A"], rights: [.read]) == nil)
+    }
+
+    @Test(arguments: [
+        (#"{"name":"Ana"}"#, #": has no "id""#), (#"{"id":""}"#, "/id: is empty, too long"),
+        (#"{"id":"a","nmae":"Ana"}"#, "/nmae: is not a known key"), ("7", ": is not an object"),
+    ])
+    func `a token's person without an identifier, or with other members, is a problem`(
+        person: String, problem: String
+    ) throws {
+        let hash = String(repeating: "0", count: 64)
+        let server =
+            #"{"mspID":"m","secret":{"env":"BALLOON_SECRET"},"api":{"tokens":"#
+            + #"[{"name":"a","sha256":"\#(hash)","may":["read"],"person":\#(person)}]}}"#
+        let problems = try ConfigurationFiles(server: server).problems()
+        #expect(problems.count == 1 && problems[0].contains("/api/tokens/0/person" + problem), "\(problems)")
     }
 
     @Test func `an unknown business, and tokens with equal names or hashes, are problems`() throws {

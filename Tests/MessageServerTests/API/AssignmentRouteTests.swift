@@ -83,6 +83,60 @@ import Testing
         await server.stop(secrets: Self.secrets)
     }
 
+    @Test func `a token with a person acts for nobody else, and only supervise takes and assigns others`()
+        async throws
+    {
+        let (server, _, path) = try await server()
+        let (agent, lead, sender) = (TestTokens.agent, TestTokens.lead, TestTokens.sender)
+        let (bens, taken) = (#"{"person":{"id":"ben"}}"#, #"{"person":{"id":"ben"},"take":true}"#)
+        // The token, the operation, its body, the status or the problem, and the person who then has the conversation.
+        let steps: [(String, String, String, String, String?)] = [
+            (agent, "claim", bens, "other-person", nil), (agent, "claim", "{}", "200", "agent-7"),
+            (agent, "claim", #"{"person":{"id":"agent-7"}}"#, "200", "agent-7"),
+            (sender, "claim", bens, "claimed", "agent-7"), (sender, "claim", taken, "200", "ben"),
+            (agent, "claim", "{}", "claimed", "ben"),
+            (agent, "claim", #"{"take":true}"#, "right-missing", "ben"),
+            (agent, "release", #"{"to":"waiting"}"#, "claimed", "ben"),
+            (agent, "close", "", "claimed", "ben"),
+            (lead, "claim", #"{"take":true}"#, "200", "lead"), (lead, "claim", taken, "200", "ben"),
+            (lead, "claim", #"{"person":{"id":"agent-7"},"take":true}"#, "200", "agent-7"),
+            (agent, "messages", #"{"text":"Hi","person":{"id":"ben"}}"#, "other-person", "agent-7"),
+            (agent, "messages", #"{"text":"Hi","take":true}"#, "right-missing", "agent-7"),
+            (agent, "messages", #"{"text":"Hi","autoReply":true}"#, "bad-member", "agent-7"),
+            (agent, "release", #"{"to":"waiting"}"#, "200", nil),
+            (agent, "messages", #"{"text":"Hi"}"#, "201", "agent-7"), (lead, "close", "", "200", nil),
+        ]
+        for (number, (token, action, body, result, holder)) in steps.enumerated() {
+            let answer = try await server.api(
+                path + "/" + action, token, method: "POST", body: body,
+                headers: [("Idempotency-Key", "\(number)")])
+            #expect((answer.status < 300 ? "\(answer.status)" : answer.problem) == result, "\(number)")
+            #expect(try await server.api(path).json["person"]?["id"]?.string == holder, "\(number)")
+        }
+        for (token, status) in [(agent, 403), (lead, 200)] {
+            let answer = try await server.api(
+                Self.base + "people", token, method: "PUT", body: #"{"open":true}"#)
+            #expect(answer.status == status)
+        }
+        let own = try await server.api("/v1/businesses", agent).json
+        #expect(own["person"]?["id"]?.string == "agent-7" && own["supervises"]?.bool == false)
+        #expect(try await server.api("/v1/businesses").json["person"] == nil)
+        // A change is in the audit log soon after its answer.
+        let file = server.configuration.dataDirectory + "/" + AuditLog.fileName
+        var lines: [JSONValue] = []
+        #expect(
+            try await eventually {
+                lines = try File(file, for: .reading).readAll().split(separator: 0x0A)
+                    .map { try JSONDocument(Array($0)).root }
+                return lines.count == 16
+            })
+        let taking = try #require(
+            lines.first { $0["by"]?["person"]?.string == "lead" && $0["assigned"]?.string == "ben" })
+        #expect(taking["result"]?.string == "200" && taking["conversations"]?.count == 1)
+        #expect(lines.contains { $0["by"]?["token"]?.string == "sender" && $0["by"]?["person"] == nil })
+        await server.stop(secrets: Self.secrets)
+    }
+
     @Test func `a change whose If-Match is outdated, weak or of another conversation is refused`()
         async throws
     {
@@ -204,7 +258,7 @@ import Testing
         async throws
     {
         var people = PeopleConfiguration(text: "A colleague answers soon.")
-        people.words = ["help"]
+        people.words = CustomerWords(words: Localized(["help"]))
         let (server, customer, path) = try await server(people: people)
         #expect(try await server.api(path).json["unansweredSince"] == nil)
         _ = try await customer.post(customer.message(.text, text: "help"))

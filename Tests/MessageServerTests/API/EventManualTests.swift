@@ -60,11 +60,15 @@ import Testing
             return JournalBody.reply(entry, result, attempts: 1, isReported: false, at: at)
         }
         func assigned(
-            _ change: String, _ state: Assignment.State, _ person: Person? = nil, _ reason: String? = nil
+            _ change: String, _ state: Assignment.State, _ person: Person? = nil, _ reason: String? = nil,
+            _ placement: Placement? = nil,
+            _ adjust: (inout Assignment) -> Void = { _ in }
         ) -> AppendedRecord {
             var assignment = Assignment(state: state, record: 0)
             assignment.person = person
             assignment.reason = reason
+            assignment.placement = placement
+            adjust(&assignment)
             return JournalBody.assignment(assignment, of: key, by: change, at: at)
         }
         let records = [
@@ -74,6 +78,11 @@ import Testing
             JournalBody.finished(of: 1, kind: .text, .failed(reason: "no answer"), at: at),
             assigned("handOff", .waiting, nil, "asks"), assigned("claim", .person, person),
             assigned("release", .handler), assigned("close", .closed),
+            assigned("place", .waiting, nil, "asks", Placement(queue: "a", rule: "default", since: at)),
+            assigned("offer", .waiting) {
+                $0.offer = person.map { Offer(to: $0, until: at) }
+            },
+            assigned("snooze", .person, person) { $0.snoozedUntil = at },
         ]
         return records.flatMap {
             StoreEvent.events(of: $0, number: 1, in: key).map {

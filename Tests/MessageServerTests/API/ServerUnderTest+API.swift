@@ -4,6 +4,7 @@ import BalloonTransport
 import BalloonWire
 import HandlerKit
 import MessageServer
+import MessageStore
 import ServerTestSupport
 import Testing
 
@@ -16,21 +17,30 @@ enum TestTokens {
     static let documentReader = "bln_document"
     static let operatorOfOne = "bln_operator-of-one"
 
+    /// Acts for the person `agent-7`.
+    static let agent = "bln_agent"
+    /// Acts for the person `lead`, with the right `supervise`.
+    static let lead = "bln_lead"
+
     static var configuration: APIConfiguration {
         var configuration = APIConfiguration()
         configuration.tokens = [
             token("all", all, Set(APIRight.allCases)), token("reader", reader, [.read]),
             token("sender", sender, [.send]), token("document", documentReader, [.read]),
             token("operator-of-one", operatorOfOne, [.read, .operate], ["one"]),
+            token("agent", agent, [.read, .send], person: Person(id: "agent-7", name: "Ana Secret")),
+            token("lead", lead, [.read, .send, .supervise], person: Person(id: "lead")),
         ]
         return configuration
     }
 
     static func token(
-        _ name: String, _ text: String, _ rights: Set<APIRight>, _ businesses: Set<String>? = nil
+        _ name: String, _ text: String, _ rights: Set<APIRight>, _ businesses: Set<String>? = nil,
+        person: Person? = nil
     ) -> APIToken {
         APIToken(
-            name: name, digest: SHA256.hash(Array(text.utf8)), businesses: businesses, rights: rights)
+            name: name, digest: SHA256.hash(Array(text.utf8)), businesses: businesses, rights: rights,
+            person: person)
     }
 }
 

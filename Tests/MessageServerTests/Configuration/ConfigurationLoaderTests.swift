@@ -67,7 +67,24 @@ import Testing
         #expect(demo.deadline == ServerLimits().handlerDeadline)
         #expect(demo.logLevel?.rawValue == "info")
         var people = PeopleConfiguration(text: "A colleague answers in a few minutes.")
-        people.unclaimedText = "All of us are busy. We have not forgotten you."
+        people.queues = ["general", "returns"].map { QueueConfiguration(id: $0) }
+        (people.queues[0].name, people.queues[1].name) = ("General", "Returns")
+        (people.queues[1].languages, people.queues[1].priority) = (["en", "de"], 5)
+        people.queues[1].capacity = 5
+        people.queues[1].overflow = .init(queue: "general", time: .seconds(30 * 60))
+        people.rules = [
+            QueueRule(queue: "returns", intent: "returns"), QueueRule(queue: "returns", words: ["refund"]),
+        ]
+        people.unclaimedText = Localized("All of us are busy. We have not forgotten you.")
+        for key in ServerText.allCases {
+            #expect(demo.text(key)?.all == key.sample(in: "en"))
+            #expect(demo.text(key)?.languages == ["de": key.sample(in: "de")])
+        }
+        people.text.languages = demo.people?.text.languages ?? [:]
+        people.unclaimedText?.languages = demo.people?.unclaimedText?.languages ?? [:]
+        people.words = CustomerWords(
+            words: Localized(["agent", "support", "help"]),
+            phrases: Localized([], ["de": ["mit einem Menschen"]]))
         #expect(demo.people == people)
     }
 

@@ -39,6 +39,12 @@ import Testing
             #"/people: sends "unclaimedText" after "returnMinutes""#
         ),
         (#""people":{"text":"a","word":["help"]}"#, "/people/word: is not a known key (did you mean words?"),
+        (#""people":{"text":"a","words":{"german":["help"]}}"#, "/people/words/german: is not a known key"),
+        (#""people":{"text":"a","phrases":{"de":[" "]}}"#, "/people/phrases/de/0: is blank"),
+        (#""people":{"text":"a","menu":{"type":"text","body":"hi"}}"#, "has a \"menu\" that"),
+        (#""texts":{}"#, "has \"texts\" without \"people\""),
+        (#""people":{"text":"a"},"texts":{"wait":{"de":""}}"#, "/texts/wait/de: is empty"),
+        (#""people":{"text":"a"},"texts":{"unclaimed":{"de":"b"}}"#, "/texts/unclaimed: is not a known key"),
         (#""logLevel":"loud""#, "/logLevel: is not a log level"),
         (#""concurrency":0"#, "/concurrency: is not"),
         (#""deadlineSeconds":301"#, "/deadlineSeconds: is not"),
@@ -54,27 +60,21 @@ import Testing
 
     @Test func `the settings of people are read`() throws {
         let file = #"""
-            {"businessID":"b","name":"B","handler":{"builtin":"none"},"people":{"words":["Hilfe"],"text":"Gleich.",
-             "unclaimedText":"Noch etwas.","unclaimedMinutes":1,"silentMinutes":2,"returnMinutes":10080}}
+            {"businessID":"b","name":"B","handler":{"builtin":"none"},"people":{"words":["Hilfe"],"text":"Soon.",
+             "phrases":{"de_AT":["ein Mensch"]},
+             "unclaimedText":"Noch etwas.","unclaimedMinutes":1,"silentMinutes":2,"returnMinutes":10080},
+             "texts":{"wait":{"de":"Gleich."}}}
             """#
         let business = try #require(try ConfigurationFiles(businesses: ["b": file]).load().businesses.first)
-        var people = PeopleConfiguration(text: "Gleich.")
-        people.words = ["Hilfe"]
-        people.unclaimedText = "Noch etwas."
+        var people = PeopleConfiguration(text: "Soon.")
+        people.text.languages = ["de": "Gleich."]
+        people.words = CustomerWords(
+            words: Localized(["hilfe"]), phrases: Localized([], ["de-at": ["ein mensch"]]))
+        people.unclaimedText = Localized("Noch etwas.")
         people.unclaimedTime = .seconds(60)
         people.silentTime = .seconds(120)
         people.returnTime = .seconds(7 * 86400)
         #expect(business.people == people)
-    }
-
-    @Test(arguments: [
-        ("help", true), (" Help\n", true), ("AGENT", true), ("support", true), ("helped", false),
-        ("help me", false), ("", false), ("  ", false), ("hel p", false),
-    ])
-    func `a whole text asks for a person, without blanks around it and regardless of case`(
-        _ text: String, _ asks: Bool
-    ) {
-        #expect(PeopleConfiguration(text: "Soon.").areAskedFor(in: text) == asks)
     }
 
     @Test func `a business with a handler and without people is a warning`() throws {

@@ -18,7 +18,11 @@ import Testing
     @Test func `messages, answers, replies and the handler's state are in the metrics of the admin listener`()
         async throws
     {
-        let server = try await ServerUnderTest { $0.adminListen = .required(Self.anyPort) }
+        let server = try await ServerUnderTest {
+            $0.adminListen = .required(Self.anyPort)
+            $0.businesses[0].people = PeopleConfiguration(text: "Soon.")
+            $0.businesses[0].people?.queues = [QueueConfiguration(id: "general")]
+        }
         let customer = server.customer()
         for _ in 0..<3 { #expect(try await customer.post(customer.message(.text)).status == 200) }
         #expect(try await customer.post(customer.message(.quickReply)).status == 200)
@@ -38,6 +42,7 @@ import Testing
             #"balloon_oldest_pending_seconds{business="one"}"#: "0",
             #"balloon_outbox_pending{business="two"}"#: "0",
             #"balloon_dead_letters{business="two"}"#: "0",
+            #"balloon_conversations_overdue{business="one",queue="general"}"#: "0",
             #"balloon_handler_up{business="one"}"#: "1",
             #"balloon_gateway_credential_ok"#: "1",
             #"balloon_conversations_quarantined"#: "0",

@@ -8,7 +8,7 @@ import Testing
     private static let start = Timestamp(milliseconds: 1_800_000_000_000)
     private static let people = {
         var people = PeopleConfiguration(text: "Soon.")
-        people.unclaimedText = "Sorry."
+        people.unclaimedText = Localized("Sorry.")
         return people
     }()
 
@@ -40,6 +40,39 @@ import Testing
         let steps = AssignmentDeadlines(people: Self.people).steps(
             for: assignment, at: Self.minutes(minute))
         #expect(steps == (waits ? [.waitAgain(lastSeen: Self.minutes(lastSeen))] : []))
+    }
+
+    @Test(arguments: [
+        (Assignment.State.waiting, true, 2, false), (.waiting, true, 3, true), (.person, true, 3, true),
+        (.person, false, 4, false), (.person, false, 5, true), (.waiting, false, 5, true),
+    ])
+    func `a customer is overdue after the target for the first answer, or for a later one`(
+        _ state: Assignment.State, _ isFirst: Bool, _ minute: Int, _ isOverdue: Bool
+    ) {
+        var people = PeopleConfiguration(text: "Soon.")
+        people.queues = [QueueConfiguration(id: "a")]
+        (people.queues[0].firstAnswerTime, people.queues[0].answerTime) = (.seconds(180), .seconds(300))
+        var assignment = Self.assignment(state, isAnnounced: true)
+        assignment.placement = Placement(queue: "a", rule: "default")
+        assignment.unanswered = .init(since: Self.start, isFirst: isFirst)
+        let steps = AssignmentDeadlines(people: people).steps(for: assignment, at: Self.minutes(minute))
+        #expect(steps == (isOverdue ? [.sayOverdue(since: Self.start)] : []))
+        let figures = QueueFigures.all(people, [assignment], at: Self.minutes(minute))
+        #expect(figures.map(\.overdue) == [isOverdue ? 1 : 0])
+        assignment.unanswered = nil
+        #expect(AssignmentDeadlines(people: people).steps(for: assignment, at: Self.minutes(minute)).isEmpty)
+    }
+
+    @Test(arguments: [
+        (119, []), (149, []), (150, [AssignmentDeadlines.Step.waitAgain(lastSeen: minutes(120))]),
+    ])
+    func `a person who put the conversation aside is not silent before its time`(
+        _ minute: Int, _ steps: [AssignmentDeadlines.Step]
+    ) {
+        var assignment = Self.assignment(.person, lastSeen: Self.start)
+        assignment.snoozedUntil = Self.minutes(120)
+        let deadlines = AssignmentDeadlines(people: Self.people)
+        #expect(deadlines.steps(for: assignment, at: Self.minutes(minute)) == steps)
     }
 
     /// A person typed, claimed again or read at minute `sign`.

@@ -15,7 +15,7 @@ import Testing
 @Suite struct HandOffTests {
     private static let people = {
         var people = PeopleConfiguration(text: "A colleague answers soon.")
-        people.unclaimedText = "All of us are busy."
+        people.unclaimedText = Localized("All of us are busy.")
         return people
     }()
     private let customer = CustomerID("c")
@@ -93,6 +93,42 @@ import Testing
         #expect(try statuses(test.directory) == [.handedOff, second])
     }
 
+    @Test func `the server answers with the menu instead of a handler that is down`() async throws {
+        var people = Self.people
+        people.menu = .quickReply(
+            try QuickReplyRequest(
+                summary: "Which fish?",
+                items: [.init("cod", title: "Cod"), .init("sole", title: "Sole")])
+        ).orText("Write cod or sole.")
+        let test = try await start(DownHandler(), people: people)
+        let running = test.run()
+        await test.append("Menu!", from: "c")
+        _ = await test.gateway.waitForMessages(count: 1)
+        await test.append("agent", from: "c")
+        _ = await test.gateway.waitForMessages(count: 2)
+        await test.append("?", from: "c")
+        await test.stages.count(3) { $0.stage == .finish }
+        await test.stop(running)
+        let sent = test.gateway.messages(for: customer).map(\.message.root)
+        #expect(sent.map { $0["type"]?.string } == ["interactive", "text"])
+        #expect(try statuses(test.directory) == [.handled, .withPerson, .withPerson])
+    }
+
+    @Test func `a customer is told in the language of the last message`() async throws {
+        var people = Self.people
+        people.text.languages = ["de": "Gleich."]
+        people.unclaimedText?.languages = ["de": "Noch nicht vergessen."]
+        let test = try await start(RecordingHandler(), people: people)
+        let running = test.run()
+        await test.append("Agent 🙏", from: "c", attachments: #"[],"locale":"de_AT""#)
+        _ = await test.gateway.waitForMessages(count: 1)
+        let since = try #require(assignment(test).since)
+        await test.watch.look(at: since.advanced(by: .seconds(660)))
+        _ = await test.gateway.waitForMessages(count: 2)
+        await test.stop(running)
+        #expect(texts(test) == ["Gleich.", "Noch nicht vergessen."])
+    }
+
     @Test func `a text is sent once, although later processes try again`() async throws {
         let directory = TemporaryDirectory()
         for _ in 1...3 {
@@ -115,6 +151,61 @@ import Testing
         #expect(
             lines.compactMap { $0.message["body"]?.string }
                 == ["A colleague answers soon.", "All of us are busy."])
+    }
+
+    @Test func `a conversation is put into a queue and overflows, and its customer gets the text once`()
+        async throws
+    {
+        var people = Self.people
+        people.queues = ["general", "returns"].map { QueueConfiguration(id: $0) }
+        people.queues[1].overflow = .init(queue: "general", time: .seconds(600))
+        people.rules = [QueueRule(queue: "returns", words: ["parcel"])]
+        let test = try await start(RecordingHandler(), people: people)
+        let running = test.run()
+        await test.append("my parcel", from: "c")
+        _ = await test.gateway.waitForMessages(count: 1)
+        await test.append("help", from: "c")
+        #expect(await eventually { assignment(test).placement != nil })
+        let placed = assignment(test)
+        #expect(placed.placement?.queue == "returns" && placed.placement?.rule == "1: word parcel")
+        #expect(placed.state == .waiting && placed.reason == HandOffs.askedFor)
+        let since = try #require(placed.placement?.since)
+        await test.watch.look(at: since.advanced(by: .seconds(599)))
+        #expect(assignment(test) == placed)
+        await test.watch.look(at: since.advanced(by: .seconds(601)))
+        #expect(assignment(test).placement?.rule == "overflow of returns")
+        #expect(assignment(test).since == placed.since)
+        await test.watch.look(at: since.advanced(by: .seconds(602)))
+        _ = await test.gateway.waitForMessages(count: 3)
+        await test.stop(running)
+        #expect(texts(test) == ["seen: text", "A colleague answers soon.", "All of us are busy."])
+    }
+
+    @Test(arguments: [
+        ("returns", 7, "returns", "the handler", false), ("none", 3, "general", "default", true),
+    ])
+    func `the queue that the handler names is taken if it exists, with its priority and note`(
+        named: String, priority: Int, queue: String, rule: String, isWarned: Bool
+    ) async throws {
+        var people = Self.people
+        people.queues = ["general", "returns"].map { QueueConfiguration(id: $0) }
+        let directory = TemporaryDirectory()
+        let test = try await start(
+            HandingHandler(
+                outcome: .handoff(reason: "asked", queue: named, priority: priority, note: "Order 4711")),
+            in: directory, people: people)
+        let running = test.run()
+        await test.append("hi", from: "c")
+        #expect(await eventually { assignment(test).placement?.rule != nil })
+        let placed = assignment(test)
+        #expect(placed.placement?.queue == queue && placed.placement?.rule == rule)
+        #expect(placed.placement?.priority == priority && placed.note == "Order 4711")
+        #expect(test.log.lines.contains { $0.contains("named an unknown queue") } == isWarned)
+        await test.stop(running)
+        #expect(texts(test) == ["A colleague answers soon."])
+        let again = try await start(RecordingHandler(), in: directory, people: people)
+        #expect(assignment(again) == placed)
+        await again.stop(again.run())
     }
 
     @Test func `a release to another person sends no text again`() async throws {
@@ -288,4 +379,11 @@ private final class AskingHandler: TextHandler {
         let replies: [Reply] = text.plainBody == "told" ? [.text("Sam answers.")] : []
         return .handoff(reason: "asked", replies: replies)
     }
+}
+
+/// Answers every text with one outcome.
+private struct HandingHandler: TextHandler {
+    let outcome: Outcome
+
+    func text(_ text: Text, _ context: Context) async throws -> Outcome { outcome }
 }

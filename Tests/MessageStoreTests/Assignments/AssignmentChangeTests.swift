@@ -80,6 +80,91 @@ import Testing
         }
     }
 
+    @Test func `a place in a queue changes nothing but the queue, until the conversation leaves people`()
+        throws
+    {
+        let place = Placement(queue: "returns", priority: 3, rule: "1: intent returns")
+        var placed = place
+        placed.since = Self.now
+        var assignment = Self.assignment(.waiting)
+        assignment.since = Self.then
+        func change(_ change: AssignmentChange) throws -> Assignment {
+            guard case .to(let next) = assignment.applying(change, at: Self.now) else {
+                throw StoreError.closed
+            }
+            return next
+        }
+        var expected = assignment
+        (expected.placement, expected.waitBegan) = (placed, 7)
+        expected.unanswered = .init(since: Self.then, isFirst: true)
+        #expect(try change(.place(place)) == expected)
+        #expect(try change(.releaseToWaiting(place)) == expected)
+        expected.note = "urgent"
+        #expect(try change(.releaseToWaiting(note: "urgent", place)) == expected)
+        assignment = expected
+        assignment.record = 9
+        #expect(try change(.place(Placement(queue: "other"))).stateRecord == 7)
+        let claimed = try change(.claim(Self.ana))
+        #expect(claimed.placement == placed && claimed.waitBegan == nil)
+        assignment = claimed
+        #expect(try change(.releaseToWaiting()).placement == placed)
+        #expect(try change(.releaseToWaiting(Placement(queue: "b"))).placement?.queue == "b")
+        #expect(try change(.releaseToHandler()).placement == nil)
+        #expect(try change(.close).placement == nil)
+        for state in [Assignment.State.handler, .person, .closed] {
+            #expect(Self.assignment(state).applying(.place(place), at: Self.now) == .refused(.changed))
+        }
+    }
+
+    @Test func `an offer is part of the wait, and ends with a claim, a decline and another queue`() throws {
+        var waiting = Self.assignment(.waiting)
+        waiting.since = Self.then
+        let late = Timestamp(milliseconds: 3000)
+        let first = Offer(to: Self.ana, until: late)
+        func changed(_ assignment: Assignment, _ change: AssignmentChange) throws -> Assignment {
+            guard case .to(let next) = assignment.applying(change, at: Self.now) else {
+                throw StoreError.closed
+            }
+            return next
+        }
+        let offered = try changed(waiting, .offer(first))
+        #expect(offered.offer == first && offered.since == Self.then && offered.stateRecord == 7)
+        #expect(offered.offer?.person(at: Self.now) == Self.ana && offered.offer?.person(at: late) == nil)
+        #expect(offered.applying(.decline(Self.ben), at: Self.now) == .refused(.changed))
+        let declined = try changed(offered, .decline(Self.ana))
+        #expect(declined.offer?.person == nil && declined.offer?.asked == ["ana"])
+        #expect(declined.applying(.decline(Self.ana), at: Self.now) == .refused(.changed))
+        #expect(try changed(offered, .claim(Self.ben)).offer == nil)
+        #expect(try changed(offered, .place(Placement(queue: "b"))).offer == nil)
+        let person = Self.assignment(.person)
+        let transferred = try changed(person, .releaseToWaiting(note: "knows you", offer: first))
+        #expect(transferred.offer == first && transferred.note == "knows you")
+        for state in [Assignment.State.handler, .person, .closed] {
+            #expect(Self.assignment(state).applying(.offer(first), at: Self.now) == .refused(.changed))
+        }
+    }
+
+    @Test func `a snooze ends with a message of the customer, and with the person's work`() throws {
+        let late = Timestamp(milliseconds: 3000)
+        let person = Self.assignment(.person)
+        guard case .to(let snoozed) = person.applying(.snooze(until: late), at: Self.now) else {
+            throw StoreError.closed
+        }
+        #expect(snoozed.snoozedUntil == late && snoozed.person == Self.ana && snoozed.lastSeen == Self.now)
+        #expect(snoozed.applying(.snooze(until: late), at: Self.now) == .unchanged)
+        for change in [AssignmentChange.customerMessage, .snooze(until: nil)] {
+            guard case .to(let next) = snoozed.applying(change, at: Self.now) else { throw StoreError.closed }
+            #expect(next.snoozedUntil == nil && next.state == .person && next.lastSeen == Self.now)
+        }
+        guard case .to(let released) = snoozed.applying(.releaseToWaiting(), at: Self.now) else {
+            throw StoreError.closed
+        }
+        #expect(released.snoozedUntil == nil)
+        for state in [Assignment.State.handler, .waiting, .closed] {
+            #expect(Self.assignment(state).applying(.snooze(until: late), at: Self.now) == .refused(.changed))
+        }
+    }
+
     @Test func `a conversation that the customer closed can neither be claimed nor handed off`() {
         for state in [Assignment.State.handler, .closed] {
             let assignment = Self.assignment(state)

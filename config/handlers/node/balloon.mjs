@@ -221,11 +221,12 @@ class Outcome {
  * A person takes over the conversation; `reason` is for the log.
  *
  * `replies` are a text, a message or an array of them that tell the customer so; without them the server sends the text of
- * the business's `people`, if it has one.
+ * the business's `people`, if it has one. `queue` is the id of one of the business's queues, `priority` is 0 to 9, and `note`
+ * is for the person.
  */
-export const handoff = builder({ reason: ANY, replies: ANY }, function handoff(reason = "", replies = undefined) {
+export const handoff = builder({ reason: ANY, replies: ANY, options: {} }, function handoff(reason = "", replies = undefined, { queue, priority, note } = {}) {
   const told = toReplies(replies);
-  return new Outcome({ outcome: "handoff", reason, ...(told.length > 0 ? { replies: told } : {}) });
+  return new Outcome({ outcome: "handoff", reason, ...(told.length > 0 && { replies: told }), ...(queue !== undefined && { queue }), ...(priority !== undefined && { priority }), ...(note !== undefined && { note }) });
 });
 
 /** The server repeats the event by its schedule, or after so many seconds if that is later (at most 300). */

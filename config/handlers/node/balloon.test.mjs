@@ -309,6 +309,7 @@ test("a changed state is in the answer, and an emptied one is null", async () =>
 
 for (const [value, answer] of [
   [balloon.handoff("wants a person"), { outcome: "handoff", reason: "wants a person" }],
+  [balloon.handoff("asked", undefined, { queue: "returns", priority: 0, note: "Order 4711" }), { outcome: "handoff", reason: "asked", queue: "returns", priority: 0, note: "Order 4711" }],
   [balloon.handoff("asked", "Sam answers soon."), { outcome: "handoff", reason: "asked", replies: ["Sam answers soon."] }],
   [balloon.reject("spam"), { outcome: "reject", reason: "spam" }],
   [balloon.retry(), { outcome: "retry" }], [balloon.retry(2.5), { outcome: "retry", retryAfterMs: 2500 }],

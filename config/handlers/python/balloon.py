@@ -306,14 +306,15 @@ class Outcome:
 
 
 @_builder()
-def handoff(reason="", replies=None):
+def handoff(reason="", replies=None, queue=None, priority=None, note=None):
     """A person takes over the conversation; `reason` is for the log.
 
     `replies` are a text, a message or a list of them that tell the customer so; without them the server sends the text of
-    the business's `people`, if it has one.
+    the business's `people`, if it has one. `queue` is the id of one of the business's queues, `priority` is 0 to 9, and `note`
+    is for the person.
     """
-    replies = _replies(replies)
-    return Outcome(outcome="handoff", reason=reason, **({"replies": replies} if replies else {}))
+    more = {"replies": _replies(replies) or None, "queue": queue, "priority": priority, "note": note}
+    return Outcome(outcome="handoff", reason=reason, **{name: value for name, value in more.items() if value is not None})
 
 
 @_builder(after=_NUMBER)

@@ -407,6 +407,8 @@ LIVE_PERSON = {"metadata": [{"type": "BusinessChatCustomMessage", "bid": "b", "U
 
 OUTCOMES = [
     (balloon.handoff("wants a person"), {"outcome": "handoff", "reason": "wants a person"}),
+    (balloon.handoff("asked", queue="returns", priority=0, note="Order 4711"),
+     {"outcome": "handoff", "reason": "asked", "queue": "returns", "priority": 0, "note": "Order 4711"}),
     (balloon.handoff("asked", "Sam answers soon."),
      {"outcome": "handoff", "reason": "asked", "replies": ["Sam answers soon."]}),
     (balloon.reject("spam"), {"outcome": "reject", "reason": "spam"}),

@@ -40,6 +40,7 @@ enum EventText {
             writer.field("health", event.health)
             writer.field("typing", event.isTyping)
             writer.field("direction", event.direction?.rawValue)
+            writer.field("since", event.since?.rfc3339)
         }
         return Array("event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
     }
@@ -85,6 +86,15 @@ enum EventText {
         writer.field("status", event.status)
         writer.field("reason", event.reason)
         writer.field("note", event.note)
+        if let placement = event.placement {
+            writer.key("queue")
+            placement.write(to: &writer)
+        }
+        if let offer = event.offer {
+            writer.key("offer")
+            offer.write(to: &writer)
+        }
+        writer.field("snoozedUntil", event.snoozedUntil?.rfc3339)
         if event.isTruncated { writer.field("truncated", true) }
         guard let line = event.line else { return }
         writer.key("line")
@@ -97,6 +107,8 @@ struct TransientEvent: Sendable {
     enum Name: String, Sendable, CaseIterable {
         /// A customer, or a person or program that answers a customer, begins or stops typing.
         case typing
+        /// A customer has waited longer for an answer than the target of the queue.
+        case conversationOverdue = "conversation.overdue"
         /// The health of a business's handler changed.
         case handlerHealth = "handler.health"
     }
@@ -111,6 +123,8 @@ struct TransientEvent: Sendable {
     var isTyping: Bool?
     /// `inbound` when the customer types, `outbound` when a person or program does.
     var direction: ConversationLine.Direction?
+    /// The begin of the customer's wait.
+    var since: Timestamp?
 }
 
 extension TransientEvent {

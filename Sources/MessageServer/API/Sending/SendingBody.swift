@@ -31,16 +31,17 @@ struct SendingBody {
 
     /// Parses the body of a request; `namesCustomer` also allows the member `customer`, when the path names no
     /// customer.
-    init(_ body: [UInt8], namesCustomer: Bool) throws(APIProblem) {
-        root = try APIRequest.object(body, Self.members + (namesCustomer ? ["customer"] : []))
+    init(_ request: APIRequest, namesCustomer: Bool) throws(APIProblem) {
+        root = try request.object(Self.members + (namesCustomer ? ["customer"] : []))
         attachments = try Self.attachments(root)
         message = try Self.message(root, hasAttachments: !attachments.isEmpty)
         isAutomatic = try root.flag("autoReply")
         takes = try root.flag("take")
-        person = try root["person"].map { value throws(APIProblem) in try Person(api: value) }
+        person = try request.person(in: root)
         if isAutomatic, person != nil, let value = root["autoReply"] {
             throw APIProblem(.badMember, "a message with autoReply must not have a person", at: value)
         }
+        if takes { try request.requireSupervision() }
         if takes, person == nil, let value = root["take"] {
             throw APIProblem(.badMember, "take requires the member person", at: value)
         }

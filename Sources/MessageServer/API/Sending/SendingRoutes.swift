@@ -47,11 +47,11 @@ struct SendingRoutes: Sendable {
     func routes() -> [APIRoute] {
         [
             route("/conversations/{c}/messages", .newMessage, "Send a message") { request, responder in
-                let message = try SendingBody(request.body, namesCustomer: false)
+                let message = try SendingBody(request, namesCustomer: false)
                 return try await send(message, to: customer(request), request, responder)
             },
             route("/messages", .newInvitation, "Invite a customer") { request, responder in
-                let message = try SendingBody(request.body, namesCustomer: true)
+                let message = try SendingBody(request, namesCustomer: true)
                 return try await send(message, to: message.invited, request, responder)
             },
         ]

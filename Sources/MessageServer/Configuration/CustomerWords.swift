@@ -1,0 +1,72 @@
+import BusinessMessages
+
+/// Words and phrases of customers that the server understands itself.
+package struct CustomerWords: Hashable, Sendable {
+    /// Words that must be the whole text.
+    let words: Localized<[String]>
+    /// Phrases that may stand anywhere in the text.
+    let phrases: Localized<[String]>
+
+    /// Creates a set of words and phrases, which are compared without case and punctuation.
+    package init(words: Localized<[String]>, phrases: Localized<[String]> = Localized([])) {
+        let comparable = { (texts: [String]) in texts.map(Self.comparable) }
+        self.words = Localized(comparable(words.all), words.languages.mapValues(comparable))
+        self.phrases = Localized(comparable(phrases.all), phrases.languages.mapValues(comparable))
+    }
+
+    /// The words that Apple names for a person.
+    package static let person = CustomerWords(words: Localized(["agent", "support", "help"]))
+    /// The words that Apple names for the menu.
+    package static let menu = CustomerWords(words: Localized(["menu", "list", "?"]))
+
+    /// The maximum size of a text, in bytes, that is searched.
+    fileprivate static let maximumTextBytes = 1000
+
+    /// Whether a text of a customer with this `locale` is one of the words or has one of the phrases.
+    package func match(_ text: String, locale: String?) -> Bool {
+        let text = Self.comparable(text)
+        guard !text.isEmpty else { return false }
+        return words.values(for: locale).contains { $0.contains(text) }
+            || phrases.values(for: locale).contains { $0.contains { Self.holds(text, $0) } }
+    }
+
+    /// Whether a word or phrase stands anywhere in a text, and not as a part of longer words.
+    static func isPhrase(_ phrase: String, in text: String) -> Bool {
+        holds(comparable(text), comparable(phrase))
+    }
+
+    /// The words of the text in small letters, with a space between them.
+    ///
+    /// A text without a letter or digit, such as `?`, loses the blanks around it only.
+    static func comparable(_ text: String) -> String {
+        let words = text.lowercased().split { !$0.isLetter && !$0.isNumber }
+        return words.isEmpty
+            ? text.split(whereSeparator: \.isWhitespace).joined(separator: " ") : words.joined(separator: " ")
+    }
+
+    /// Whether a text has the phrase, both in the form of ``comparable(_:)``.
+    ///
+    /// In a script without small letters, such as Arabic or Chinese, a word may have neighbors without a blank.
+    private static func holds(_ text: String, _ phrase: String) -> Bool {
+        guard !phrase.isEmpty else { return false }
+        let isOpen = { (edge: Character?, neighbor: Character?) in
+            guard let edge, let neighbor, edge.isCased else { return true }
+            return !neighbor.isLetter && !neighbor.isNumber
+        }
+        return text.ranges(of: phrase).contains { range in
+            isOpen(phrase.first, text[..<range.lowerBound].last)
+                && isOpen(phrase.last, text[range.upperBound...].first)
+        }
+    }
+}
+
+extension CustomerWords {
+    /// Whether an event is a text that ``match(_:locale:)`` accepts.
+    func match(_ event: InboundEvent) -> Bool {
+        // Do not search a text over the limit: it is longer than any word.
+        guard case .text(let text) = event.content, text.body.utf8.count <= Self.maximumTextBytes else {
+            return false
+        }
+        return match(text.plainBody, locale: event.attributes.locale)
+    }
+}

@@ -1,0 +1,41 @@
+/// A text that the server sends to customers itself; the raw value is its key in `texts` of a business's file.
+package enum ServerText: String, CaseIterable, Sendable {
+    /// The text for a customer who waits for a person: `people.text` in every other language.
+    case wait
+    /// The text for a customer who has waited long: `people.unclaimedText` in every other language.
+    case unclaimed
+
+    /// The languages of ``sample(in:)``.
+    package static let sampleLanguages = ["en", "de"]
+
+    /// Returns a text to start from.
+    package func sample(in language: String) -> String {
+        switch self {
+        case .wait:
+            language == "de"
+                ? "Eine Kollegin oder ein Kollege antwortet in wenigen Minuten."
+                : "A colleague answers in a few minutes."
+        case .unclaimed:
+            language == "de"
+                ? "Gerade sind alle im Gespräch. Wir haben Sie nicht vergessen."
+                : "All of us are busy. We have not forgotten you."
+        }
+    }
+}
+
+extension BusinessConfiguration {
+    /// Returns the text of a key; nil when the server sends none.
+    package func text(_ key: ServerText) -> Localized<String>? {
+        switch key {
+        case .wait: people?.text
+        case .unclaimed: people?.unclaimedText
+        }
+    }
+
+    /// The languages for which the business's file has a text, a word or a phrase.
+    package var languages: Set<String> {
+        let texts = ServerText.allCases.compactMap { text($0)?.languages.keys }
+        return Set(texts.joined()).union(people?.words.words.languages.keys.map(\.self) ?? [])
+            .union(people?.words.phrases.languages.keys.map(\.self) ?? [])
+    }
+}

@@ -1,0 +1,118 @@
+import BalloonPOSIX
+package import BusinessMessages
+
+/// The conversations that wait for a person, in the order in which they are answered.
+///
+/// The order is computed from the table of assignments; there is no list beside it.
+extension Store {
+    /// Returns the priority of a waiting conversation; nil when it is not meant.
+    ///
+    /// `held` counts the conversations of a person by queue; nil is the key of those that were in no queue.
+    package typealias Priority = @Sendable (_ waiting: Assignment, _ held: [String?: Int]) -> Int?
+
+    /// Claims the conversation with the highest priority that has waited longest; nil when none is meant for the person.
+    ///
+    /// The choice and the claim are one step under the lock that orders all changes, so that no two persons get the
+    /// same conversation.
+    package func claimNext(
+        of business: BusinessID, for person: Person, priority: @escaping Priority
+    ) async throws -> AssignedConversation? {
+        try await withCheckedThrowingContinuation { continuation in
+            assignments.run(
+                choosing: { $0.next(of: business, for: person, priority, isInFlight: $1) },
+                { [journal] key, table in
+                    let at = Timestamp.now()
+                    let claimed = table.assignment(of: key).claimed(by: person, at: at, sequence: 1)
+                    do throws(StoreError) {
+                        try journal.append(
+                            JournalBody.assignment(claimed, of: key, by: "claim", at: at),
+                            for: .completion { result in
+                                continuation.resume(
+                                    with: result.map {
+                                        AssignedConversation(
+                                            business: business, customer: key.customer,
+                                            assignment: claimed.durable(as: $0.number))
+                                    })
+                            })
+                        return .appended
+                    } catch {
+                        return .done { continuation.resume(throwing: error) }
+                    }
+                }, none: { continuation.resume(returning: nil) })
+        }
+    }
+
+    /// The waiting conversations of a business to which `priority` gives one, in their order, after the place `after`.
+    ///
+    /// Never blocks and opens no file. `next` is the place after the last one, if others follow.
+    package func waitingConversations(
+        of business: BusinessID, after: WaitingRank? = nil, limit: Int = .max, priority: Priority
+    ) -> (conversations: [AssignedConversation], next: WaitingRank?) {
+        let table = assignments.withTable { $0 }
+        var ranked = table.ranks(of: business) { priority($0, [:]) }
+        if let after { ranked.removeAll { $0.rank <= after } }
+        ranked.sort { $0.rank < $1.rank }
+        let conversations = ranked.prefix(limit).map { _, key in
+            AssignedConversation(
+                business: business, customer: key.customer, assignment: table.assignment(of: key))
+        }
+        return (conversations, ranked.count > limit ? ranked[limit - 1].rank : nil)
+    }
+}
+
+/// A place in the order of waiting conversations: a higher priority first, then the longer wait, then the earlier record.
+package struct WaitingRank: Comparable, Sendable {
+    let priority: Int
+    let since: Int64
+    let record: UInt64
+
+    /// Whether `one` is answered before `other`.
+    package static func < (one: WaitingRank, other: WaitingRank) -> Bool {
+        (other.priority, one.since, one.record) < (one.priority, other.since, other.record)
+    }
+
+    /// The place as `9.1764288000000.57`.
+    package var text: String { "\(priority).\(since).\(record)" }
+}
+
+extension WaitingRank {
+    /// Reads ``text``; nil for another text.
+    package init?(_ text: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let priority = Int(parts[0]), let since = Int64(parts[1]),
+            let record = UInt64(parts[2])
+        else { return nil }
+        self.init(priority: priority, since: since, record: record)
+    }
+}
+
+extension AssignmentTable {
+    /// The conversation that the person gets next: the first one without a change in flight, else the first one.
+    func next(
+        of business: BusinessID, for person: Person, _ priority: Store.Priority,
+        isInFlight: (ConversationKey) -> Bool
+    ) -> ConversationKey? {
+        var held: [String?: Int] = [:]
+        for (key, entry) in entries where key.business == business && entry.assignment.person?.id == person.id
+        {
+            held[entry.assignment.placement?.queue, default: 0] += 1
+        }
+        let ranked = ranks(of: business) { priority($0, held) }
+        let free = ranked.filter { !isInFlight($0.key) }.min { $0.rank < $1.rank }
+        return (free ?? ranked.min { $0.rank < $1.rank })?.key
+    }
+
+    /// The waiting conversations to which `priority` gives one, in no order.
+    func ranks(
+        of business: BusinessID, _ priority: (Assignment) -> Int?
+    ) -> [(rank: WaitingRank, key: ConversationKey)] {
+        entries.compactMap { key, entry -> (rank: WaitingRank, key: ConversationKey)? in
+            let assignment = entry.assignment
+            guard assignment.state == .waiting, key.business == business,
+                let priority = priority(assignment)
+            else { return nil }
+            let since = assignment.since?.milliseconds ?? 0
+            return (WaitingRank(priority: priority, since: since, record: assignment.stateRecord), key)
+        }
+    }
+}
