@@ -25,6 +25,9 @@ static const unsigned char phone_css[] = {
 static const unsigned char phone_sheets_css[] = {
 #embed "web/phone-sheets.css"
 };
+static const unsigned char alerts_js[] = {
+#embed "web/alerts.js"
+};
 static const unsigned char api_js[] = {
 #embed "web/api.js"
 };
@@ -116,6 +119,7 @@ static const struct balloon_file files[] = {
     BALLOON_FILE("inbox.css", inbox_css),
     BALLOON_FILE("phone.css", phone_css),
     BALLOON_FILE("phone-sheets.css", phone_sheets_css),
+    BALLOON_FILE("alerts.js", alerts_js),
     BALLOON_FILE("api.js", api_js),
     BALLOON_FILE("bubbles.js", bubbles_js),
     BALLOON_FILE("cards.js", cards_js),

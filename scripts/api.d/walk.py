@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Fills the store of a running server, and calls each operation of its business API until it answers with 2xx.
 
-    walk.py fill BALLOON DEV ADDRESS TOKEN SERVER    conversations, files, dead letters and replies; prints their names as JSON
+    walk.py fill BALLOON DEV ADDRESS TOKEN SERVER AGENT    conversations, files, dead letters and replies; prints their names as JSON
     walk.py walk DOCUMENT ADDRESS TOKEN NAMES        an answer of 2xx of every operation, which fits the document
 
-`DEV` is the data directory of a `balloon dev`, whose gateway the server uses, and `SERVER` the server's address for webhooks.
+`DEV` is the data directory of a `balloon dev`, whose gateway the server uses, `SERVER` the server's address for webhooks,
+and `AGENT` the token of the person Ana.
 An operation without a call here, or a call without an operation, fails the walk.
 """
 import hashlib
@@ -53,7 +54,7 @@ def until(what, probe):
     return found
 
 
-def fill(balloon, dev, address, token, server):
+def fill(balloon, dev, address, token, server, agent):
     api = API(address, token)
     known = json.loads((pathlib.Path(dev) / "dev.json").read_text())
 
@@ -71,7 +72,7 @@ def fill(balloon, dev, address, token, server):
 
     picture = pathlib.Path(dev) / "picture.png"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
-    for customer in ("claimed", "other", "closed", "typing"):
+    for customer in ("claimed", "other", "closed", "typing", "offered"):
         say(customer, "text", "--text", "hello")
     say("files", "text", "--text", "look", "--attach", str(picture))
     say("waiting", "text", "--text", "person")
@@ -80,7 +81,7 @@ def fill(balloon, dev, address, token, server):
     # Every reply is accepted before the gateway begins to refuse them.
     until("the accepted replies", lambda: all(
         any(line.get("direction") == "outbound" for line in api.read(f"/v1/businesses/fish/conversations/{c}/messages")["lines"])
-        for c in filter(None, map(conversation, ("claimed", "other", "closed", "typing", "files", "waiting")))))
+        for c in filter(None, map(conversation, ("claimed", "other", "closed", "typing", "files", "waiting", "offered")))))
     misbehave("message=400,times=3")
     for customer in ("refused", "refused", "refused"):
         say(customer, "text", "--text", "hello")
@@ -88,9 +89,13 @@ def fill(balloon, dev, address, token, server):
     say("closed", "close")
     dead = until("dead letters", lambda: (found := api.read("/v1/businesses/fish/deliveries?status=dead")["deliveries"])[2:] and found)
     names = {customer: until(customer, lambda: conversation(customer))
-             for customer in ("claimed", "other", "closed", "typing", "files", "waiting")}
+             for customer in ("claimed", "other", "closed", "typing", "files", "waiting", "offered")}
     person = {"id": "ana", "name": "Ana"}
     assert api.call("POST", f"/v1/businesses/fish/conversations/{names['claimed']}/claim", {"person": person})[0] == 200
+    offered = f"/v1/businesses/fish/conversations/{names['offered']}"
+    assert api.call("POST", f"{offered}/claim", {"person": {"id": "lea"}})[0] == 200
+    assert api.call("POST", f"{offered}/release", {"to": "waiting", "person": person})[0] == 200
+    names["agent"] = agent
     lines = api.read(f"/v1/businesses/fish/conversations/{names['files']}/messages")["lines"]
     names["file"] = next(line["id"] for line in lines if line.get("files"))
     names["message"] = lines[-1]["id"]
@@ -108,6 +113,8 @@ def calls(names):
     upload = b"hello"
     digest = "sha-256=:" + __import__("base64").b64encode(hashlib.sha256(upload).digest()).decode() + ":"
     person = {"id": "ana", "name": "Ana"}
+    as_ana = {"Authorization": f"Bearer {names['agent']}"}
+    tomorrow = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 86_400))
     invitation = {"type": "interactive", "interactiveData": {
         "bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension",
         "data": {"version": "1.0", "requestIdentifier": str(uuid.uuid4()), "notification": {
@@ -127,6 +134,11 @@ def calls(names):
         "POST /v1/businesses/{slug}/conversations/{c}/typing": [(f"{fish}/conversations/{names['typing']}/typing", {"typing": True})],
         "POST /v1/businesses/{slug}/conversations/{c}/claim": [(f"{other}/claim", {"person": person})],
         "POST /v1/businesses/{slug}/conversations/{c}/release": [(f"{other}/release", {"to": "waiting", "note": "later"})],
+        "POST /v1/businesses/{slug}/conversations/{c}/decline": [(f"{fish}/conversations/{names['offered']}/decline", None, as_ana)],
+        "POST /v1/businesses/{slug}/conversations/{c}/snooze": [(f"{conversation}/snooze", {"until": tomorrow})],
+        "POST /v1/businesses/{slug}/take-next": [(f"{fish}/take-next", {"person": person})],
+        "GET /v1/businesses/{slug}/queues": [(f"{fish}/queues",)],
+        "GET /v1/businesses/{slug}/waiting": [(f"{fish}/waiting",)],
         # A body is not needed.
         "POST /v1/businesses/{slug}/conversations/{c}/close": [(f"{other}/close",)],
         "GET /v1/businesses/{slug}/deliveries": [(f"{fish}/deliveries",)],
@@ -142,6 +154,8 @@ def calls(names):
             (f"{fish}/attachments", upload, {"Content_Type": "application/octet-stream", "Content_Digest": digest})],
         "GET /v1/businesses/{slug}/people": [(f"{fish}/people",)],
         "PUT /v1/businesses/{slug}/people": [(f"{fish}/people", {"open": True})],
+        "GET /v1/businesses/{slug}/people/persons": [(f"{fish}/people/persons",)],
+        "PUT /v1/businesses/{slug}/people/persons": [(f"{fish}/people/persons", {"state": "available"}, as_ana)],
         "GET /v1/businesses/{slug}/handler/log": [(f"{fish}/handler/log",)],
         "POST /v1/businesses/{slug}/handler/restart": [(f"{fish}/handler/restart",)],
     }

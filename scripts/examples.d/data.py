@@ -160,8 +160,8 @@ EXAMPLES = {
         "store.erasureLedgerDays": 400, "drainDelaySeconds": 5, "limits": {}, "http": {}, "api": {},
     },
     "api": {
-        "tokens": [TOKEN := Configurations.TOKEN], "tokens[].name": [TOKEN], "tokens[].sha256": [TOKEN], "tokens[].businesses": [{**TOKEN, "businesses": ["fish"]}],
-        "tokens[].may": [TOKEN], "origins": ["https://desk.example.com"], "hosts": ["balloon.example.com"],
+        "tokens": [Configurations.TOKEN], "tokens[].name": "desk", "tokens[].sha256": "c6" * 32, "tokens[].businesses": ["fish"], "tokens[].may": ["read", "send"],
+        "tokens[].person": {"id": "agent-7", "name": "Ana"}, "origins": ["https://desk.example.com"], "hosts": ["balloon.example.com"],
     },
     "business": {
         "businessID": "5a6b7c8d-0000-4000-8000-000000000003", "name": "Sam's Fish", "handler": {"builtin": "demo"},
@@ -170,7 +170,13 @@ EXAMPLES = {
         "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY, "concurrency": 4, "deadlineSeconds": 30,
         "quota.pendingMessages": 1000, "logLevel": "debug", "retention": {"messagesDays": 730, "attachmentsDays": 365, "deadLettersDays": 30},
     },
-    "people": {"text": "A colleague answers.", "unclaimedText": "All of us are busy.", "phrases": ["a human"], "menu": Configurations.MENU},
+    "people": {
+        "text": "A colleague answers.", "unclaimedText": "All of us are busy.", "phrases": ["a human"], "menu": Configurations.MENU,
+        "queues": [{"id": "general"}], "queues[].id": "claims", "queues[].name": "Claims", "queues[].persons": ["agent-7"], "queues[].languages": ["fr"],
+        "queues[].capacity": 3, "queues[].acceptSeconds": 60, "queues[].firstAnswerSeconds": 600, "queues[].answerSeconds": 300,
+        "queues[].overflow": {"to": "general", "minutes": 10}, "rules": [{"queue": "returns", "intent": "returns"}], "rules[].queue": "general",
+        "rules[].intent": "returns", "rules[].group": "shop", "rules[].locale": "fr_CA", "rules[].words": ["refund"], "rules[].lastPersonDays": 30,
+    },
     "authentication": {
         "issuer": "https://login.example.com", "authorizationURL": "https://login.example.com/authorize", "tokenURL": "https://login.example.com/token",
         "jwksURL": "https://login.example.com/keys", "userinfoURL": "https://login.example.com/userinfo", "clientID": "balloon",
@@ -201,14 +207,22 @@ def settings():
         head = re.search(r"^\| key[^|]*\|.*\|$\n\|[-|]+\|$\n((?:\|.*\|$\n)+)", part, re.MULTILINE)
         for row in head[1].splitlines():
             cells = [cell.strip() for cell in row.strip("|").split("|")]
-            for key in re.findall(r"`([^`]+)`", cells[0]):
+            first, *others = re.findall(r"`([^`]+)`", cells[0])
+            # A row such as "`queues[].id`, `name`" has members of the same list.
+            of_list = first[:first.index("[].") + 3] if "[]." in first else ""
+            for key in [first, *(of_list + other for other in others)]:
                 yield table, key, cells[2] if len(cells) > 2 else ""
 
 
+# The entries of lists that have what is required; an example of `queues[].name` goes into the last one.
+ENTRIES = {"tokens": [Configurations.TOKEN], "queues": [{"id": "general"}, {"id": "returns"}], "rules": [{"queue": "returns"}]}
+
+
 def nested(key, value):
-    """`a.b` as `{"a": {"b": value}}`."""
+    """`a.b` as `{"a": {"b": value}}`, and `a[].b` as the list of `ENTRIES` with `b` in its last entry."""
     for part in reversed(key.split(".")):
-        value = {part: value}
+        name = part.removesuffix("[]")
+        value = {name: [*ENTRIES[name][:-1], {**ENTRIES[name][-1], **value}] if name != part else value}
     return value
 
 
@@ -227,11 +241,11 @@ def setting_problem(configurations, table, key, default):
     if table == "server":
         return configurations.check(server=nested(key, value))
     if table == "api":
-        return configurations.check(server={"api": nested(key.removesuffix("[]").split("[]")[0], value)})
+        return configurations.check(server={"api": nested(key, value)})
     if table in ("limits", "http"):
         return configurations.check(server={table: nested(key, value)})
     if table == "business":
         return configurations.check(business={"people": {"text": "A colleague answers."}, **nested(key, value)})
-    base = {"people": {"text": "A colleague answers."}, "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY}[table]
+    base = {"people": {"text": "A colleague answers.", "queues": ENTRIES["queues"]}, "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY}[table]
     members = {**base, **(value if key in ("clientKeyFile", "clientKeyID") else nested(key, value))}
     return configurations.check(business={table: {name: value for name, value in members.items() if value is not None}})

@@ -15,8 +15,9 @@ import tempfile
 import time
 import urllib.request
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 
-from pages import blocks
+from pages import blocks, documents
 
 ROOT = pathlib.Path.cwd()
 BUSINESS = "5a6b7c8d-0000-4000-8000-000000000002"
@@ -51,6 +52,8 @@ APPLE = NotRun("needs an account with Apple")
 AGE = {"balloon backup --config server.json -": "needs age and a key of the reader"}
 CUSTOMER = "urn:mbid:AQAAexample"
 PEOPLE = {"urn:mbid:AQAA…": CUSTOMER}
+# The page defines this function further down; here a refusal fails the block.
+DESK = 'call() { curl -sSf -H "Authorization: Bearer $TOKEN" "$@"; }; base={admin}/v1/businesses/fish'
 
 TABLE = {
     "README | Try it | 1": Elsewhere("the second line is what CI runs; the first builds in release mode"),
@@ -85,6 +88,7 @@ TABLE = {
     "BusinessAPI | From a token to a replay | 1": Run("server", {"57": "{record}"}, {
         "export TOKEN=": "the object goes into a file; the stage has done it", "kill -HUP": "names every process of this machine",
         "call -OJ": "the message has no file; scripts/test.d/api reads one"}),
+    "Configuration | People | 2": Run("queues"),
     "ConnectBusinesses | From a claim to a business | 1": Run("claim", {"7f3a91c2b0d4e58f-1": "{claim}"}),
     "ConnectBusinesses | From a claim to a business | 2": Run("claim", {"7f3a91c2b0d4e58f-1": "{claim}"}),
     "DataDirectory | A conversation | 2": Run("server", prepare="cp $(ls data/conversations/*/*/*.jsonl | head -n 1) conversation.jsonl"),
@@ -93,6 +97,7 @@ TABLE = {
     "ForgetACustomer | Overview | 1": Run("server", {"urn:mbid:AQAAY…": CUSTOMER, "server.json": "config/server.json"}, prepare=f"echo {CUSTOMER} >customers.txt"),
     "ForgetACustomer | Give a customer their data first | 1": Run("server", {"urn:mbid:AQAAY…": CUSTOMER, "server.json": "config/server.json"}),
     "Inbox | Overview | 1": Run("server"),
+    "Inbox | Overview | 3": Run("empty"),
     "Inbox | Working on it | 1": Run("stopped", {"Sources/CWeb/web": str(ROOT / "Sources/CWeb/web")}),
     "Metrics | Overview | 1": Run("server"),
     "Operations | Running it | 1": ENGINE,
@@ -112,6 +117,8 @@ TABLE = {
     "Operations | Playing the customer | 1": Run("pizza"),
     "Operations | Trying out failures | 1": Run("empty", {"picture.heic": "picture.png", "http://127.0.0.1:PORT": "{gateway}"}),
     "PersonTakesOver | What the customer is told | 1": Run("server"),
+    "PersonTakesOver | Queues | 2": Run("queues served", prepare=DESK),
+    "PersonTakesOver | Offers | 1": Run("person served", {"2026-11-28T09:00:00Z": (datetime.now(timezone.utc) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")}, prepare=DESK),
     "PersonTakesOver | What the help desk does | 1": Run("server", PEOPLE),
     "PersonTakesOver | The same over HTTP | 1": Run("server", {}, {
         "export TOKEN=": "the object goes into a file; the stage has done it", "kill -HUP": "names every process of this machine"},
@@ -313,20 +320,21 @@ def loop(stage):
     stage.shell("balloon handlers check ./loop.sh")
 
 
-def configuration(stage):
-    """A folder with a server's file, a business with the demo, and one whose handler rejects every message."""
+def configuration(stage, people=None, person=()):
+    """A folder with a server's file, a business with the demo, and one whose handler rejects every message. `people` replaces
+    the setting of the first business, and `person` are further arguments of `token issue`."""
     businesses = stage.folder / "config/businesses"
     businesses.mkdir(parents=True)
     secret = stage.folder / "config/msp-secret"
     secret.write_text(secrets.token_hex(32))
     secret.chmod(0o600)
-    token = subprocess.run(["balloon", "token", "issue", "--name", "manual", "--may", "read,send,operate"], env=stage.environment, capture_output=True, text=True, check=True)
+    token = subprocess.run(["balloon", "token", "issue", "--name", "manual", "--may", "read,send,operate", *person], env=stage.environment, capture_output=True, text=True, check=True)
     stage.environment["TOKEN"] = token.stdout.strip()
     stage.folder.joinpath("config/server.json").write_text(json.dumps({
         "mspID": "1b2c3d4e-0000-4000-8000-000000000001", "secret": {"file": "msp-secret"}, "listen": "127.0.0.1:0", "adminListen": "127.0.0.1:0",
         "dataDirectory": "data", "landing": True, "publicURL": "https://messages.example.com", "api": {"tokens": [json.loads(token.stderr)]}}))
     businesses.joinpath("fish.json").write_text(json.dumps({
-        "businessID": BUSINESS, "name": "Sam's Fish", "handler": {"builtin": "demo"}, "people": {"text": "A colleague answers in a few minutes."}}))
+        "businessID": BUSINESS, "name": "Sam's Fish", "handler": {"builtin": "demo"}, "people": people or {"text": "A colleague answers in a few minutes."}}))
     businesses.joinpath("bad.json").write_text(json.dumps({
         "businessID": "5a6b7c8d-0000-4000-8000-000000000003", "name": "Bad", "handler": {"exec": ["./bot.py"]}}))
     shutil.copy(ROOT / "config/handlers/python/balloon.py", businesses)
@@ -334,9 +342,14 @@ def configuration(stage):
                "@bot.on.text\ndef text(event):\n    if event.text == 'reject':\n        return reject('asked for')\n    return 'ok'\n\n\nif __name__ == '__main__':\n    bot.run()\n")
 
 
-def server(stage):
+def with_queues():
+    """The queues of the page about people."""
+    return documents(code("PersonTakesOver", "json", 1))[0]["people"]
+
+
+def server(stage, **configured):
     """A running server whose gateway is simulated, with messages, a dead letter, a refused reply and a file."""
-    configuration(stage)
+    configuration(stage, **configured)
     empty(stage)
     stage.folder.joinpath("cod.jpg").write_bytes((ROOT / "config/handlers/pizza.png").read_bytes())
     stage.folder.joinpath("bread.jpg").write_bytes((ROOT / "config/handlers/pizza.png").read_bytes())
@@ -425,7 +438,8 @@ STAGES = {
     "empty": empty, "service": service, "by hand": by_hand, "cake.mjs": bot("cake.mjs", "InNode", "js", "node/balloon.mjs"), "cake.py": bot("cake.py", "InPython", "python", "python/balloon.py"),
     "cake.sh": bot("cake.sh", "InShell", "bash"), "loop.sh": loop, "fishmonger.mjs": bot("fishmonger.mjs", "node/README.md", "js", "node/balloon.mjs"),
     "fishmonger.py": bot("fishmonger.py", "python/README.md", "python", "python/balloon.py"), "app": app, "app store": app_store, "server": server, "stopped": stopped, "claim": claim,
-    "demo": demo, "pay": pay, "pizza": pizza, "phone": phone,
+    "queues": lambda stage: configuration(stage, with_queues()), "queues served": lambda stage: server(stage, people=with_queues()),
+    "person served": lambda stage: server(stage, people=with_queues(), person=("--person", "ana", "--person-name", "Ana")), "demo": demo, "pay": pay, "pizza": pizza, "phone": phone,
 }
 
 

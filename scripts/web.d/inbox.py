@@ -671,6 +671,8 @@ class Tests(Suite):
                 page.see("Nothing found")
                 check("nothing-found")
                 page.press_button("Queue")
+                page.press_button("Alerts")
+                self.dismiss(page, "alerts", check, seen)
                 self.open(page, "axe001")
                 check("thread")
                 for mode in reversed(tables["modes"]):
@@ -687,7 +689,7 @@ class Tests(Suite):
                         self.sheet(page, tables["changes"][name], state, check, seen)
                     for name in more[0] if more else []:
                         page.press_button("More")
-                        self.sheet(page, {"label": {"release": "To the bot"}.get(name, "Close"), "asks": True}, f"{state}-more", check, seen, "document.querySelector('dialog')")
+                        self.sheet(page, {"label": {"release": "To the bot", "close": "Close", "snooze": "Snooze"}[name], "asks": True}, f"{state}-more", check, seen, "document.querySelector('dialog')")
                 for key, what in (("?", "keys"),):
                     page.script("document.activeElement.blur()")
                     page.keys(key)
@@ -714,7 +716,7 @@ class Tests(Suite):
                 const base = document.querySelector('script[type=module]').src;
                 const [list, thread, composer] = await Promise.all(["list", "thread", "composer"].map((name) => import(new URL(`${name}.js`, base).href)));
                 const titles = new Set();
-                for (const name of ["inbox", "thread", "composer", "dialogs", "list"]) {
+                for (const name of ["inbox", "thread", "composer", "dialogs", "alerts", "list"]) {
                     const source = await (await fetch(new URL(`${name}.js`, base))).text();
                     for (const [, title] of source.matchAll(/\\b(?:sheet|confirm|askNote)\\(["`]([^"`$]+)/gu)) titles.add(title.trim());
                 }

@@ -47,40 +47,6 @@ export function confirm(title, text, label, { isDanger = false } = {}) {
       button(label, { class: isDanger ? "primary danger" : "primary", "data-first": !isDanger }, () => finish(true)))));
 }
 
-/// The alerts that are on: `title`, `sound` and `desktop`.
-export function alerts() {
-  try { return { title: true, ...JSON.parse(recall("alerts") ?? "{}") }; } catch { return { title: true }; }
-}
-
-/// Alerts the person to a conversation, unless the page is in front; the title counts on its own.
-export function alertTo(text) {
-  if (document.visibilityState === "visible" && document.hasFocus()) return;
-  const { sound, desktop } = alerts();
-  if (desktop && globalThis.Notification?.permission === "granted") new Notification(text, { tag: "inbox" });
-  if (!sound) return;
-  const audio = new AudioContext();
-  const tone = audio.createOscillator();
-  tone.connect(audio.destination);
-  tone.start();
-  tone.stop(audio.currentTime + 0.15);
-  tone.onended = () => void audio.close();
-}
-
-/// Asks which alerts are on.
-export function showAlerts() {
-  const names = { title: "Count what you have not seen in the title", sound: "Play a sound", desktop: "Show a notification of this computer" };
-  return sheet("Alerts", (finish) => element("div", { class: "sheet-body" }, element("p", {}, "For offers, your own customers' messages, and those who wait too long."),
-    Object.entries(names).map(([name, label]) => {
-      const box = element("input", { type: "checkbox", id: `alert-${name}` });
-      box.checked = Boolean(alerts()[name]);
-      box.addEventListener("change", async () => {
-        if (name === "desktop" && box.checked) box.checked = await globalThis.Notification?.requestPermission() === "granted";
-        remember("alerts", JSON.stringify({ ...alerts(), [name]: box.checked }));
-      });
-      return element("label", { class: "check", for: box.id }, box, label);
-    }), actions(button("Done", { class: "primary", "data-first": true }, () => finish(true)))));
-}
-
 /// Lists the keys; single keys can be switched off, because speech input could press them by accident.
 export function showKeys(listed) {
   return sheet("Keys", (finish) => {

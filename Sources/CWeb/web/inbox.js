@@ -1,7 +1,8 @@
 // The main script of the inbox: signs in, and connects the list, the thread and the keyboard shortcuts.
+import { alerts, alertTo, showAlerts } from "./alerts.js";
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
-import { actions, alerts, alertTo, sheet, showAlerts, showKeys } from "./dialogs.js";
+import { actions, sheet, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
