@@ -13,6 +13,8 @@ struct DataDirectory: Sendable {
     var damagedJournal: String { damaged + "/journal" }
     /// The snapshot of the journal, which shortens the next start.
     var snapshot: String { path + "/snapshot" }
+    /// The folder of the files of known messages: see ``KnownMessages``.
+    var knownMessages: String { path + "/known-messages" }
     /// The file of the index of conversations; it exists only with ``StoreConfiguration/keepsIndex``.
     var conversationIndex: String { path + "/conversation-index" }
     /// The folder of the states that handlers keep for conversations.

@@ -116,7 +116,8 @@ package final class Store: Sendable {
         self.outbox = outbox
         states = HandlerStates(directory: directory.states)
         let snapshotter = Snapshotter(
-            configuration, covered: result.covered, held: held, journal: journal, logger: logger
+            configuration, covered: result.covered, held: held, journal: journal, logger: logger,
+            adopt: { [deduplicator] in deduplicator.adopt($0) }
         ) { [deduplicator] lastRecord in
             let (index, table) = (deduplicator.indexCopy, assignments.withTable(\.self))
             return journalState.withState { state in

@@ -12,7 +12,7 @@ struct Backlog: Sendable {
 /// The delay slows down a sender that waits for each answer before it sends the next message. It
 /// depends on the number of unfinished deliveries of the business, without parked ones, and of its queued replies. It is zero up to
 /// ``maximumUnpaced`` of them, grows linearly above, and reaches ``maximumPause`` at twice that number.
-/// Deliveries do not count while none ends, for example because the handler is down; nor do replies while none is sent.
+/// Deliveries do not count while none ends, for example because the handler is down; nor do replies while none ends.
 struct AnswerPace: Sendable {
     var maximumUnpaced = 4096
     var maximumPause = Duration.milliseconds(50)

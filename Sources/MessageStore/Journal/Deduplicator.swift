@@ -38,6 +38,9 @@ final class Deduplicator: Sendable {
     /// A copy of the index at this moment.
     var indexCopy: MessageIndex { index.withLock { $0 } }
 
+    /// Replaces tables of the index with the files to which a copy of it was moved.
+    func adopt(_ files: [UInt64: KnownMessages]) { index.withLock { $0.adopt(files) } }
+
     /// The number of known messages.
     var count: Int { index.withLock { $0.count } }
 

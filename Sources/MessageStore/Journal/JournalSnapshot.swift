@@ -43,13 +43,13 @@ struct JournalSnapshot: Sendable {
     var openLines: [Line]
     var index: MessageIndex
 
-    private static let magic: UInt64 = 0x34_746f_6853_6e42
+    private static let magic: UInt64 = 0x35_746f_6853_6e42
 
     /// Returns the content of the file: a number that identifies the format's version, the members, and a
     /// checksum.
     func encoded() -> [UInt8] {
         // An array that grows is copied, and takes up to three times the memory meanwhile.
-        var bytes = SnapshotEncoder(capacity: index.count * 24 + openLines.count * 40 + (64 << 10))
+        var bytes = SnapshotEncoder(capacity: index.countInMemory * 24 + openLines.count * 40 + (64 << 10))
         bytes.append(Self.magic)
         for value in [lastRecord, nextRecord] { bytes.append(value) }
         bytes.append(isUnsynced ? 1 : 0)

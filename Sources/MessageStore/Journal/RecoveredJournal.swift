@@ -4,7 +4,7 @@ import BusinessMessages
 /// The state of a journal with the two tables that a running store keeps elsewhere: known messages and assignments.
 struct RecoveredJournal: Sendable {
     var state: JournalState
-    private(set) var index: MessageIndex
+    var index: MessageIndex
     private(set) var assignments: AssignmentTable
 
     /// Creates the state of an empty journal, with the limits of this configuration.
@@ -13,7 +13,8 @@ struct RecoveredJournal: Sendable {
         assignments = AssignmentTable()
         index = MessageIndex(
             window: configuration.deduplicationWindow,
-            maximumCount: configuration.maximumRememberedMessages)
+            maximumCount: configuration.maximumRememberedMessages,
+            folder: DataDirectory(path: configuration.directory).knownMessages)
     }
 
     /// Restores the state from a snapshot, as ``JournalState`` does.

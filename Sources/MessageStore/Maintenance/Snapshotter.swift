@@ -24,7 +24,10 @@ final class Snapshotter: Sendable {
     struct Prepared: Sendable {
         fileprivate let file: AtomicFile.Replacement
         fileprivate let lastRecord: UInt64
+        /// The number of messages in the file itself.
         fileprivate let messages: Int
+        /// The files of other messages that it names.
+        fileprivate let names: Set<String>
         fileprivate let discards: Int
 
         /// Removes the temporary file.
@@ -34,7 +37,7 @@ final class Snapshotter: Sendable {
     private struct State {
         /// The last record that the snapshot file covers.
         var covered: UInt64
-        /// The number of messages in the snapshot's deduplication index.
+        /// The number of known messages in the snapshot itself.
         var messages = 0
         /// How often the snapshot was removed; an earlier copy of the state is not installed afterwards.
         var discards = 0
@@ -48,13 +51,17 @@ final class Snapshotter: Sendable {
     private let journal: Journal
     private let logger: Logger
     private let copy: @Sendable (_ lastRecord: UInt64) -> JournalSnapshot
+    /// Called with files of known messages, which replace tables of the running store.
+    private let adopt: @Sendable ([UInt64: KnownMessages]) -> Void
+    private let knownMessages: String
     /// The minimum number of new records after which a checkpoint has a snapshot.
     private let interval: UInt64
 
     /// Creates a snapshotter whose file covers the records up to `covered`; `copy` is called on the journal's queue.
     init(
         _ configuration: StoreConfiguration, covered: UInt64, held: HeldConversations, journal: Journal,
-        logger: Logger, copy: @escaping @Sendable (_ lastRecord: UInt64) -> JournalSnapshot
+        logger: Logger, adopt: @escaping @Sendable ([UInt64: KnownMessages]) -> Void,
+        copy: @escaping @Sendable (_ lastRecord: UInt64) -> JournalSnapshot
     ) {
         state = Mutex(State(covered: covered))
         file = SnapshotFile(configuration)
@@ -62,13 +69,16 @@ final class Snapshotter: Sendable {
         self.journal = journal
         self.logger = logger
         self.copy = copy
+        self.adopt = adopt
+        knownMessages = DataDirectory(path: configuration.directory).knownMessages
         interval = configuration.snapshotInterval
     }
 
     /// Removes the temporary files of killed processes, and writes a snapshot if the start read many records.
     func begin(_ recovered: JournalRecovery.Result) {
         file.removeTemporary()
-        state.withLock { $0.messages = recovered.state.index.count }
+        removeFiles(except: Set(recovered.state.index.files.map(\.name)))
+        state.withLock { $0.messages = recovered.state.index.countInMemory }
         guard recovered.lastRecord >= recovered.covered + interval, held.damage.isWhole else { return }
         queue.async { [self] in
             let discards = state.withLock { $0.discards }
@@ -143,10 +153,18 @@ final class Snapshotter: Sendable {
             FreeMemory.trim()
             FreeMemory.unmapCode()
         }
+        var snapshot = snapshot
         do throws(SystemError) {
+            adopt(try snapshot.index.moveToFiles(through: snapshot.lastRecord))
+            let files = snapshot.index.files
+            for file in files where file.takeUnreadable() {
+                logger.warning(
+                    "a file of known messages is unreadable; copies of its messages are stored again",
+                    metadata: ["file": "\(knownMessages)/\(file.name)"])
+            }
             return Prepared(
                 file: try file.prepare(snapshot), lastRecord: snapshot.lastRecord,
-                messages: snapshot.index.count, discards: discards)
+                messages: snapshot.index.countInMemory, names: Set(files.map(\.name)), discards: discards)
         } catch {
             report(error)
             return nil
@@ -163,7 +181,16 @@ final class Snapshotter: Sendable {
             state.covered = prepared.lastRecord
             state.messages = prepared.messages
         }
+        removeFiles(except: prepared.names)
         return true
+    }
+
+    /// Removes the files of known messages that the snapshot does not name.
+    private func removeFiles(except names: Set<String>) {
+        // An error is ignored: a file that stays is removed after the next snapshot, and none reads it before.
+        for name in (try? Directory.names(in: knownMessages)) ?? [] where !names.contains(name) {
+            try? Directory.remove(knownMessages + "/" + name)
+        }
     }
 
     private func report(_ error: SystemError) {

@@ -87,9 +87,6 @@ struct OutboxQueue: Sendable {
     /// The number of queued or leased replies.
     var count: Int { nodes.count }
 
-    /// The number of queued or leased replies of one business.
-    func count(of business: BusinessID) -> Int { businesses[business]?.backlog.count ?? 0 }
-
     /// The queued and leased replies of a business, with the time given to the last ``settle(_:at:)``.
     func backlog(of business: BusinessID) -> Backlog { businesses[business]?.backlog ?? Backlog() }
 
@@ -229,7 +226,8 @@ struct OutboxQueue: Sendable {
 
     /// Removes an entry, leased or not, and returns it; nil when the identity is unknown.
     ///
-    /// The conversation's next entry can then be leased.
+    /// The conversation's next entry can then be leased. `now`, in nanoseconds of a monotonic clock, is kept as the end of the
+    /// business's last reply.
     mutating func settle(_ id: ReplyID, at now: UInt64? = nil) -> Entry? {
         guard let node = nodes[id] else { return nil }
         let key = node.entry.conversation

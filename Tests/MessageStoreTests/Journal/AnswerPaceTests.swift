@@ -89,4 +89,31 @@ import Testing
         #expect(store.statistics.pendingDeliveries == 3)
         await store.close()
     }
+
+    @Test func `the 200 is delayed while replies are queued, although no delivery waits`() async throws {
+        let store = try directory.open {
+            $0.pace = AnswerPace(maximumUnpaced: 2, maximumPause: .seconds(3600), workingTime: .seconds(3600))
+        }
+        #expect(await store.append(message("a")) == .stored)
+        let first = try await store.lease()
+        let replies = (0..<4).map { number in
+            DecidedReply(
+                id: MessageID("r\(number)"), kind: .text,
+                message: Array(#"{"id":"r\(number)","type":"text"}"#.utf8))
+        }
+        try await store.decide(first, DecidedOutcome(.handled, replies: replies))
+        try await store.finish(first, result: .handled)
+        // No reply has ended yet, so the queued ones do not count.
+        #expect(await store.append(message("b")) == .stored)
+        try await store.finish(store.lease(), result: .handled)
+        try await store.settle(#require(store.leaseReply()), .accepted(status: 200))
+        let answers = Mutex(0)
+        store.append(message("c")) { _ in answers.withLock { $0 += 1 } }
+        let other = ReceivedMessage(
+            business: BusinessID("other"), customer: customer, id: MessageID("d"), message: Array("{}".utf8))
+        #expect(await store.append(other) == .stored)
+        #expect(answers.withLock { $0 } == 0)
+        #expect(store.statistics.pendingDeliveries == 2)
+        await store.close()
+    }
 }
