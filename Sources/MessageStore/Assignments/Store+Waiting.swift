@@ -49,8 +49,19 @@ extension Store {
         of business: BusinessID, after: WaitingRank? = nil, limit: Int = .max, priority: Priority
     ) -> (conversations: [AssignedConversation], next: WaitingRank?) {
         let table = assignments.withTable { $0 }
-        var ranked = table.ranks(of: business) { priority($0, [:]) }
-        if let after { ranked.removeAll { $0.rank <= after } }
+        // Only a page and one more are sorted, whenever twice as many are there: most others are then skipped.
+        let kept = min(limit, 1 << 30) + 1
+        var ranked: [(rank: WaitingRank, key: ConversationKey)] = []
+        var worst: WaitingRank?
+        table.forEachRank(of: business, { priority($0, [:]) }) { rank, key in
+            if let after, rank <= after { return }
+            if let worst, worst < rank { return }
+            ranked.append((rank, key))
+            guard ranked.count >= 2 * kept else { return }
+            ranked.sort { $0.rank < $1.rank }
+            ranked.removeLast(kept)
+            worst = ranked.last?.rank
+        }
         ranked.sort { $0.rank < $1.rank }
         let conversations = ranked.prefix(limit).map { _, key in
             AssignedConversation(
@@ -97,22 +108,25 @@ extension AssignmentTable {
         {
             held[entry.assignment.placement?.queue, default: 0] += 1
         }
-        let ranked = ranks(of: business) { priority($0, held) }
-        let free = ranked.filter { !isInFlight($0.key) }.min { $0.rank < $1.rank }
-        return (free ?? ranked.min { $0.rank < $1.rank })?.key
+        var (first, free):
+            ((rank: WaitingRank, key: ConversationKey)?, (rank: WaitingRank, key: ConversationKey)?)
+        forEachRank(of: business, { priority($0, held) }) { rank, key in
+            if first.map({ rank < $0.rank }) ?? true { first = (rank, key) }
+            if free.map({ rank < $0.rank }) ?? true, !isInFlight(key) { free = (rank, key) }
+        }
+        return (free ?? first)?.key
     }
 
-    /// The waiting conversations to which `priority` gives one, in no order.
-    func ranks(
-        of business: BusinessID, _ priority: (Assignment) -> Int?
-    ) -> [(rank: WaitingRank, key: ConversationKey)] {
-        entries.compactMap { key, entry -> (rank: WaitingRank, key: ConversationKey)? in
+    /// Calls `body` with each waiting conversation to which `priority` gives one, in no order.
+    func forEachRank(
+        of business: BusinessID, _ priority: (Assignment) -> Int?,
+        _ body: (WaitingRank, ConversationKey) -> Void
+    ) {
+        for (key, entry) in entries where entry.assignment.state == .waiting && key.business == business {
             let assignment = entry.assignment
-            guard assignment.state == .waiting, key.business == business,
-                let priority = priority(assignment)
-            else { return nil }
+            guard let priority = priority(assignment) else { continue }
             let since = assignment.since?.milliseconds ?? 0
-            return (WaitingRank(priority: priority, since: since, record: assignment.stateRecord), key)
+            body(WaitingRank(priority: priority, since: since, record: assignment.stateRecord), key)
         }
     }
 }

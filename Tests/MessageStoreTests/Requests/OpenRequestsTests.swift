@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import Dispatch
 import Glibc
 import Synchronization
 import TestSupport
@@ -227,12 +228,23 @@ struct OpenRequestsTests {
         let fixture = Fixture()
         try fixture.write(1...2000)
         let requests = try fixture.open(inSingleFiles: true)
+        // The callback keeps the reading waiting until the other operation waits, too.
+        let hasBegun = Atomic(false)
+        let isReleased = DispatchSemaphore(value: 0)
+        let callback = Task { [name] in
+            try await requests.update(name(1)) { request, now in
+                hasBegun.store(true, ordering: .relaxed)
+                isReleased.wait()
+                return (request?.consume(at: now) ?? false, held: requests.heldCount)
+            }
+        }
+        #expect(await eventually { hasBegun.load(ordering: .relaxed) })
         let count = Task { try await requests.count() }
         #expect(await eventually { requests.heldCount == 1 })
-        for number in 1...3 {
-            #expect(try await consume(number, in: requests))
-            #expect(requests.heldCount == 1)
-        }
+        isReleased.signal()
+        let (isConsumed, held) = try await callback.value
+        #expect(isConsumed && held == 1)
+        #expect(try await consume(3, in: requests))
         #expect(try await count.value == 2000)
         #expect(try await consume(3, in: requests) == false)
         let claim = RequestClaim(
