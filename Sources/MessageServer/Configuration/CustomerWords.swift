@@ -64,9 +64,10 @@ extension CustomerWords {
     /// Whether an event is a text that ``match(_:locale:)`` accepts.
     func match(_ event: InboundEvent) -> Bool {
         // Do not search a text over the limit: it is longer than any word.
-        guard case .text(let text) = event.content, text.body.utf8.count <= Self.maximumTextBytes else {
-            return false
-        }
+        // A tapback quotes the business's own message, which may have one of the phrases.
+        guard case .text(let text) = event.content, text.tapback == nil,
+            text.body.utf8.count <= Self.maximumTextBytes
+        else { return false }
         return match(text.plainBody, locale: event.attributes.locale)
     }
 }

@@ -1,3 +1,5 @@
+import BalloonJSON
+import BusinessMessages
 import Testing
 
 @testable import MessageServer
@@ -25,6 +27,19 @@ import Testing
         _ text: String, _ locale: String?, _ matches: Bool
     ) {
         #expect(Self.words.match(text, locale: locale) == matches)
+    }
+
+    @Test(arguments: [
+        ("I want a person", true), ("Loved “Shall a person answer?”", false),
+        ("Removed a heart from “Shall a person answer?”", false),
+    ])
+    func `a tapback asks for nobody, although it quotes a phrase`(_ body: String, _ matches: Bool) throws {
+        let json = JSONWriter.object { writer in
+            writer.field("type", "text")
+            writer.field("body", body)
+        }
+        let event = InboundEvent.decode(message: try JSONDocument(json))
+        #expect(Self.words.match(event) == matches)
     }
 
     @Test(arguments: [
