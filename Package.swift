@@ -75,6 +75,7 @@ let package = Package(
         target("BalloonTransport", ["BalloonPOSIX", "CCurl"], [logging]),
         target("BusinessMessages", ["BalloonJSON"]),
         target("RetentionMessages", ["BalloonJSON"]),
+        target("Review", ["BusinessMessages", "BalloonJSON"]),
         target("HandlerKit", ["BusinessMessages", "RetentionMessages"], [logging]),
         target("HandlerTestKit", ["HandlerKit"], [logging]),
         target("HandlerProtocol", ["HandlerKit", "BalloonJSON"], [logging]),
@@ -119,8 +120,8 @@ let package = Package(
         .executableTarget(
             name: "balloon",
             dependencies: [
-                "MessageServer", "Simulator", "HandlerBridges", "GatewayClient", "SignIn", "Payments",
-                "RetentionClient",
+                "MessageServer", "Simulator", "Review", "HandlerBridges", "GatewayClient", "SignIn",
+                "Payments", "RetentionClient",
                 "RetentionMessages", "MessageStore", "HandlerProtocol", "HandlerKit", "BalloonHTTP",
                 "BalloonTransport", "BalloonWire",
                 "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "CBuild", "CTemplates", logging,
@@ -160,6 +161,7 @@ let package = Package(
         testTarget("BalloonTransportTests", ["BalloonTransport", "BalloonHTTP", "BalloonPOSIX", "COpenSSL"]),
         testTarget("BusinessMessagesTests", ["BusinessMessages", "BalloonJSON"]),
         testTarget("RetentionMessagesTests", ["RetentionMessages", "BalloonJSON"]),
+        testTarget("ReviewTests", ["Review", "BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerKitTests", ["HandlerKit", "BusinessMessages", "BalloonJSON"]),
         testTarget("HandlerTestKitTests", ["HandlerTestKit", "HandlerKit"]),
         testTarget(

@@ -22,7 +22,7 @@ import MessageServer
             Texts.self,
             RetentionCommands.self,
             StatusCommand.self,
-            LogLevelCommand.self, ScenarioCommands.self,
+            LogLevelCommand.self, ScenarioCommands.self, ReviewCommand.self,
             Initialize.self, Config.self, DoctorCommand.self, Token.self, HealthCheck.self,
         ])
 

@@ -11,7 +11,7 @@ import jsonschema
 from pages import documents
 
 BID = "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"
-SCHEMAS = {name: json.loads(pathlib.Path(f"config/schemas/{name}.schema.json").read_text()) for name in ("handler", "inbound", "outbound")}
+SCHEMAS = {name: json.loads(pathlib.Path(f"config/schemas/{name}.schema.json").read_text()) for name in ("brief", "handler", "inbound", "outbound")}
 CONFIGURATION = pathlib.Path("Sources/MessageServer/MessageServer.docc/Configuration.md")
 
 # JSON that is neither a line of the handlers' protocol nor a message nor configuration: it is parsed, and the named test
@@ -63,6 +63,8 @@ def problem(block, check_config):
             reason = matches("handler", {"jsonrpc": "2.0", "id": 1, "result": {"replies": [value]}})
         elif block.page in ("Configuration", "PersonTakesOver", "SignCustomersIn", "TakeAPayment", "Inbox", "HTTPService", "AnswerTheAppStore"):
             reason = check_config(value)
+        elif block.page == "BeforeApplesReview":
+            reason = matches("brief", value)
         elif value.get("format") == 1 and "steps" in value:
             reason = None if isinstance(value["steps"], list) and value["steps"] else "a scenario without steps"
         else:

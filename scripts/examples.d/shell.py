@@ -80,6 +80,12 @@ TABLE = {
                                           prepare="balloon backup --config config/server.json b.tar; [ -e data/erasures.jsonl ] || balloon erase --customer none --yes --config config/server.json || true"),
     "BackUpAndRestore | The rehearsal | 1": Run("stopped", {"/ledger/erasures.jsonl": "data/erasures.jsonl", "/backups/balloon-$(date +%F).tar": "b.tar"},
                                                 prepare="[ -e b.tar ] || balloon backup --config config/server.json b.tar"),
+    "BeforeApplesReview | Rehearse it | 1": Run("stopped", {"server.json": "config/server.json"}, {
+        "balloon review --config server.json --business fish --brief": "takes a minute; the test ReviewTests of balloonTests plays such reviews",
+        "balloon review --handler": "the test ReviewTests of balloonTests plays such reviews"}),
+    "BeforeApplesReview | Record and demonstrate | 1": Run("stopped", {"server.json": "config/server.json"}, {
+        "balloon review --config server.json --business fish --brief": "takes a minute; the test ReviewTests of balloonTests plays such reviews"},
+        status=(0, 1)),
     "BusinessAPI | Overview | 1": Run("server"),
     "BusinessAPI | Overview | 2": Run("server", {"bln_…": "$TOKEN"}),
     "BusinessAPI | Send a message | 1": Run("server"),

@@ -4,8 +4,10 @@
   between two lines that begin with "generated:" in a comment.
 - The media types of file name extensions in Swift and in the pages, from config/schemas/media-types.json.
 - The names of an answer's members in Swift, which the log may have.
+- The table of checks on the page BeforeApplesReview, from the table in Swift.
 """
 import json
+import re
 import sys
 import textwrap
 
@@ -15,6 +17,8 @@ NODE = "config/handlers/node/balloon.mjs"
 SWIFT_TYPES = "Sources/BusinessMessages/Outbound/MediaType+Table.swift"
 SWIFT_NAMES = "Sources/HandlerKit/AnswerRefusal+Names.swift"
 WEB_TYPES = "Sources/CWeb/web/media-types.js"
+REVIEW_CHECKS = "Sources/Review/ReviewChecks.swift"
+REVIEW_PAGE = "Sources/MessageServer/MessageServer.docc/BeforeApplesReview.md"
 
 def compact(schema):
     """The schema without descriptions, which do not affect validation, and with `x-rule` renamed to `rule`."""
@@ -150,6 +154,19 @@ def web_types():
     return "\n".join(lines) + "\n"
 
 
+def review_checks():
+    """The rows of the review as lines of a table in Markdown."""
+    with open(REVIEW_CHECKS, encoding="utf-8") as file:
+        text = file.read()
+    row = r'ReviewCheck\(\s*(\d+),\s*"([^"]*)",\s*"([^"]*)",\s*from:\s*"([^"]*)",\s*\.(\w+),'
+    rows = re.findall(row, text)
+    if len(rows) != len(re.findall(r"\bReviewCheck\(", text)):
+        raise ValueError(REVIEW_CHECKS + " has a row that this script cannot read")
+    words = {"apple": "Apple", "quoted": "Apple, quoted", "vendors": "vendors", "vendor": "one vendor", "inference": "inferred"}
+    lines = [f"| C{number} | {title} | {needs} | {source} | {words[certainty]} |" for number, title, needs, source, certainty in rows]
+    return ["", "| check | expectation | requirements | source | certainty |", "|---|---|---|---|---|", *lines, ""]
+
+
 def with_tables(path, begin, end, lines):
     """The text of the library at `path`, with `lines` between its marks `begin` and `end`."""
     with open(path, encoding="utf-8") as file:
@@ -176,6 +193,7 @@ def parts():
     yield SWIFT_TYPES, swift_types()
     yield SWIFT_NAMES, swift_names()
     yield WEB_TYPES, web_types()
+    yield REVIEW_PAGE, with_tables(REVIEW_PAGE, "## The checks\n", "## The words of the results\n", review_checks())
 
 
 def main():

@@ -67,7 +67,7 @@ extension OutboundMessage {
     private static let serversMembers = ["id", "v", "sourceId", "destinationId", "fallback", "reusable"]
 
     /// The kind of a business's message; `unrecognized` for a reference, whose content only Apple knows.
-    private static func kind(of message: JSONValue) -> Kind {
+    package static func kind(of message: JSONValue) -> Kind {
         switch Checks.types.first(where: { message["type"]?.equals($0) ?? false }) {
         case "text", "richLink": return .text
         case "typing_start": return .typingStart

@@ -1,7 +1,9 @@
 /// The width and height of an image in pixels.
-struct ImageSize: Equatable, Sendable {
-    let width: Int
-    let height: Int
+package struct ImageSize: Equatable, Sendable {
+    /// The width.
+    package let width: Int
+    /// The height.
+    package let height: Int
 
     /// The size of a list item's image: 60 x 60 points, with 3 pixels for each point.
     static let listItem = ImageSize(width: 180, height: 180)
@@ -23,7 +25,7 @@ struct ImageSize: Equatable, Sendable {
     }
 
     /// Reads the header of a PNG or JPEG file; `nil` for other files.
-    init?(header bytes: [UInt8]) {
+    package init?(header bytes: [UInt8]) {
         guard let size = ImageSize(png: bytes) ?? ImageSize(jpeg: bytes) else { return nil }
         self = size
     }
@@ -63,7 +65,7 @@ struct ImageSize: Equatable, Sendable {
 }
 
 extension ImageSize: CustomStringConvertible {
-    var description: String { "\(width) x \(height)" }
+    package var description: String { "\(width) x \(height)" }
 }
 
 extension [UInt8] {

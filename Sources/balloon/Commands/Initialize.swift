@@ -105,17 +105,22 @@ struct Initialize: ParsableCommand {
             }
 
             """
-        let business = """
-            {
-                "businessID": "\(MessageID.random())",
-                "name": "Shop",
-                "handler": { "exec": ["../\(handler.program)"] },
-                "fallback": { "text": "An agent will reply soon." },
-                "people": { "text": "A colleague answers in a few minutes." }
-            }
-
-            """
+        let business = Self.business(handler: "{ \"exec\": [\"../\(handler.program)\"] }")
         return [File(name: "server.json", text: server), File(name: "businesses/shop.json", text: business)]
+    }
+
+    /// The file of a business with this member `handler`.
+    static func business(handler: String) -> String {
+        """
+        {
+            "businessID": "\(MessageID.random())",
+            "name": "Shop",
+            "handler": \(handler),
+            "fallback": { "text": "An agent will reply soon." },
+            "people": { "text": "A colleague answers in a few minutes." }
+        }
+
+        """
     }
 
     private var handlerFiles: [File] {

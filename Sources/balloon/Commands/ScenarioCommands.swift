@@ -60,7 +60,7 @@ struct ScenarioCommands: AsyncParsableCommand {
             var report = JUnitReport()
             for (file, scenario) in scenarios {
                 var run = ScenarioRun(
-                    try server.customer(of: scenario), server.simulators.gateway,
+                    server.customer(of: scenario), server.simulators.gateway,
                     provider: server.simulators.provider.url)
                 let results = await run.play(scenario)
                 report.add(file, results)

@@ -19,7 +19,7 @@ struct PhoneLevers: Sendable, Equatable {
     var order = Order.given
 
     /// Reads the member `levers`; nil means the defaults.
-    init(_ object: JSONValue?) throws(InspectorProblem) {
+    init(_ object: JSONValue? = nil) throws(InspectorProblem) {
         guard let object else { return }
         let unknown = "this lever has no such value"
         payload = try object["payload"]?.word(unknown) ?? .auto

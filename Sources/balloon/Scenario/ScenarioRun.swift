@@ -22,7 +22,7 @@ struct ScenarioRun {
     }
 
     /// A message of the business that can be answered.
-    private struct Question {
+    struct Question {
         let offer: DeviceOffer
         let message: JSONDocument
     }
@@ -125,7 +125,7 @@ struct ScenarioRun {
     }
 
     /// Answers a question as a device does: a sign-in at the provider, and a payment at the server's addresses.
-    private func answer(_ answer: Scenario.Answer, to question: Question) async throws -> DeviceAnswer {
+    func answer(_ answer: Scenario.Answer, to question: Question) async throws -> DeviceAnswer {
         let offer = question.offer
         let data = question.message.root["interactiveData"]?["data"]
         let end = answer.outcome ?? Self.end(answer.choice, of: offer)

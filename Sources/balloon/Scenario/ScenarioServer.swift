@@ -6,13 +6,21 @@ import Logging
 import MessageServer
 import Simulator
 
+/// The inspector of a server whose handlers a review slows down and kills, with the events that it shows.
+struct ScenarioInspector {
+    let inspector: Inspector
+    let events: InspectorEvents
+}
+
 /// The server of a scenario's run: free ports, and a data directory that is removed at the end.
 struct ScenarioServer {
     let simulators: DevelopmentSimulators
+    /// The business that is played.
+    let business: KnownBusiness
+    /// The data directory, which ``stop()`` removes.
+    let directory: String
     private let server: RunningServer
     private let known: DevelopmentServer
-    private let business: KnownBusiness
-    private let directory: String
     private let transport: CurlTransport
 
     private static let startLimit = Duration.seconds(30)
@@ -20,8 +28,13 @@ struct ScenarioServer {
     /// Starts the server, and waits until the handler of the business is ready; throws a ``CommandFailure`` when it
     /// does not start.
     ///
-    /// `business` names one of a configuration's businesses; it may be nil when there is only one.
-    init(_ choice: DevelopmentHandler, business name: String?, _ logger: Logger) async throws {
+    /// `business` names one of a configuration's businesses; it may be nil when there is only one. `change` changes the
+    /// configuration before the start.
+    init(
+        _ choice: DevelopmentHandler, business name: String?, _ logger: Logger,
+        inspector: ((DevelopmentSimulators, String) throws -> ScenarioInspector)? = nil,
+        change: (inout ServerConfiguration) throws -> Void = { _ in }
+    ) async throws {
         var known = DevelopmentServer.random()
         let binding = try choice.binding(for: known)
         transport = try CurlTransport()
@@ -37,13 +50,16 @@ struct ScenarioServer {
             throw error
         }
         do {
-            let configuration = try Self.configuration(
+            var configuration = try Self.configuration(
                 choice, known, binding, simulators, directory: directory)
+            try change(&configuration)
+            let inspector = try inspector?(simulators, directory)
             business = try KnownBusiness.choose(
                 name,
                 among: configuration.businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) })
             server = try RunningServer(
-                configuration: configuration, handlers: BuiltinHandlers.all, logger: logger)
+                configuration: configuration, handlers: BuiltinHandlers.all, logger: logger,
+                observer: inspector?.events, inspector: inspector?.inspector)
             known.server = try await server.start().first?.localURL ?? ""
         } catch {
             await simulators.stop()
@@ -105,12 +121,20 @@ struct ScenarioServer {
         return false
     }
 
-    /// A new customer with the device of a scenario.
-    func customer(of scenario: Scenario) throws -> SimulatedCustomer {
-        var customer = SimulatedCustomer(
+    /// The address of the admin listener; nil when it is off.
+    var adminURL: String? { server.adminAddress.map { "http://\($0)" } }
+
+    /// A new customer with every capability.
+    func customer() -> SimulatedCustomer {
+        SimulatedCustomer(
             id: PhoneCustomer.randomID(), business: business.id, server: known.server,
             mspID: known.mspID,
             secret: known.secret, gateway: known.gateway, transport: transport)
+    }
+
+    /// A new customer with the device of a scenario.
+    func customer(of scenario: Scenario) -> SimulatedCustomer {
+        var customer = customer()
         customer.capabilities = scenario.device.capabilities
         customer.locale = scenario.locale
         customer.intent = scenario.intent

@@ -1,0 +1,77 @@
+/// Everything that the checks judge.
+package struct Evidence: Sendable {
+    /// The brief of the business.
+    package let brief: Brief
+    /// The settings of the business's file.
+    package let business: ReviewedBusiness
+    /// The scenes as they were played.
+    package let transcripts: [Transcript]
+    /// The logo files of the brief, by their paths; nil for a file that cannot be read.
+    package var logos: [String: [UInt8]?] = [:]
+
+    /// Creates evidence.
+    package init(_ brief: Brief, _ business: ReviewedBusiness, _ transcripts: [Transcript]) {
+        self.brief = brief
+        self.business = business
+        self.transcripts = transcripts
+    }
+
+    /// A turn with its place.
+    struct PlacedTurn {
+        let transcript: Transcript
+        let index: Int
+        var turn: Turn { transcript.turns[index] }
+        var quote: Finding.Quote { Finding.Quote(scene: transcript.scene.name, turn: index) }
+    }
+
+    /// A message with its place.
+    struct PlacedLine {
+        let line: Line
+        let place: PlacedTurn
+        var quote: Finding.Quote { place.quote }
+    }
+
+    func played(_ plays: Play...) -> [Transcript] {
+        transcripts.filter { plays.contains($0.scene.play) }
+    }
+
+    /// The turns of the customer in some plays.
+    func turns(_ plays: Play...) -> [PlacedTurn] {
+        transcripts.filter { plays.contains($0.scene.play) }.flatMap(Self.turns)
+    }
+
+    static func turns(of transcript: Transcript) -> [PlacedTurn] {
+        transcript.turns.indices.map { PlacedTurn(transcript: transcript, index: $0) }
+    }
+
+    /// All messages that customers received, without typing indicators.
+    var lines: [PlacedLine] {
+        transcripts.flatMap(Self.turns).flatMap { place in
+            place.turn.messages.map { PlacedLine(line: $0, place: place) }
+        }
+    }
+
+    /// The messages that programs wrote.
+    var automaticLines: [PlacedLine] { lines.filter { $0.line.author != .person } }
+}
+
+/// The settings of a business's file that a review needs.
+package struct ReviewedBusiness: Sendable {
+    /// The name for people.
+    package var name: String
+    /// Whether persons can answer.
+    package var hasPeople = false
+    /// The words that lead to a person, in all languages.
+    package var words: [String] = []
+    /// Whether the server answers with a menu itself.
+    package var hasMenu = false
+    /// Whether something answers while the handler is down.
+    package var hasFallback = false
+    /// The purposes that the business's rules name.
+    package var intents: [String] = []
+    /// The languages for which the file has texts or words.
+    package var languages: [String] = []
+
+    /// Creates a business without settings.
+    package init(name: String) { self.name = name }
+}

@@ -1,0 +1,117 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BalloonWire
+import BusinessMessages
+import Logging
+import MessageServer
+import MessageStore
+import Review
+import Simulator
+
+/// The server of a review: that of a scenario, with an inspector that breaks handlers, and with the business API for the persons.
+struct ReviewServer {
+    let server: ScenarioServer
+    /// The reviewed business as its file describes it.
+    let business: BusinessConfiguration
+    private let inspector: Inspector
+    private let inspectorToken: String
+    private let apiToken: String
+    private let transport: CurlTransport
+
+    /// How soon the fallback answers in a review.
+    private static let fallbackTime = Duration.seconds(2)
+
+    /// Starts the server of a configuration, whose program gets `BALLOON_REVIEW=1`.
+    init(_ choice: DevelopmentHandler, business name: String?, _ logger: Logger) async throws {
+        let settings = InspectorSettings(address: .tcp(host: "127.0.0.1", port: 0))
+        let apiToken = APIToken.prefix + Base64.encode(randomBytes(32), alphabet: .url)
+        var inspector: Inspector?
+        var business: BusinessConfiguration?
+        server = try await ScenarioServer(choice, business: name, logger) { simulators, directory in
+            let events = InspectorEvents(passingTo: LogObserver(logger))
+            let phone = try Phone(gateway: simulators.gateway, events: events, directory: directory)
+            let made = Inspector(settings, events: events, routes: [], simulator: phone, logger: logger)
+            inspector = made
+            return ScenarioInspector(inspector: made, events: events)
+        } change: { configuration in
+            configuration.adminListen = .required(.tcp(host: "127.0.0.1", port: 0))
+            configuration.api = APIConfiguration()
+            configuration.api.requestsPerMinute = 1_000_000
+            configuration.api.tokens = [
+                APIToken(
+                    name: "review", digest: SHA256.hash(Array(apiToken.utf8)), rights: [.read, .send])
+            ]
+            let known = configuration.businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) }
+            let chosen = try KnownBusiness.choose(name, among: known)
+            // The handlers of other businesses are not started.
+            configuration.businesses.removeAll { $0.businessID != chosen.id }
+            for index in configuration.businesses.indices {
+                try Self.prepare(&configuration.businesses[index])
+            }
+            business = configuration.businesses.first
+        }
+        guard let inspector, let business else { throw CommandFailure.handlerNotReady(program: "", hint: "") }
+        self.inspector = inspector
+        self.business = business
+        self.apiToken = apiToken
+        inspectorToken = settings.token
+        transport = try CurlTransport()
+    }
+
+    /// Shortens the waits of a business, and marks the environment of its program.
+    private static func prepare(_ business: inout BusinessConfiguration) throws {
+        business.fallback?.after = fallbackTime
+        guard case .bound(let binder, let binding) = business.handler, binder == "exec" else { return }
+        let one = Array("\"1\"".utf8)
+        let environment =
+            binding["environment"]?.replacing(members: ["BALLOON_REVIEW": one])
+            ?? Array("{\"BALLOON_REVIEW\":\"1\"}".utf8)
+        let marked = try JSONDocument(binding.replacing(members: ["environment": environment])).root
+        business.handler = .bound(by: binder, marked)
+    }
+
+    var slug: String { business.slug }
+
+    /// Calls the business API below the business, and returns the status and the answer.
+    func call(
+        _ method: String, _ path: String, _ body: [UInt8] = [], type: String = "application/json"
+    ) async throws -> (status: Int, answer: JSONValue?) {
+        var request = TransportRequest(
+            method: method, url: "\(server.adminURL ?? "")/v1/businesses/\(slug)/\(path)",
+            headers: [
+                ("authorization", "Bearer \(apiToken)"), ("content-type", type),
+                ("idempotency-key", MessageID.random().rawValue), ("prefer", "wait=10"),
+            ],
+            body: body, maximumResponseBytes: 16 << 20, allowsPlainHTTP: true)
+        request.timeout = .seconds(30)
+        let answer = try await transport.send(request)
+        return (answer.status, (try? JSONDocument(answer.body))?.root)
+    }
+
+    /// Slows the handler down, or kills its process.
+    func lever(_ members: (inout JSONWriter) -> Void) async throws {
+        let body = JSONWriter.object { writer in
+            writer.field("business", slug)
+            members(&writer)
+        }
+        let url = "http://\(inspector.address.map { "\($0)" } ?? "")/dev/v1/handler"
+        let answer = try await transport.send(
+            TransportRequest(
+                method: "POST", url: url,
+                headers: [
+                    ("authorization", "Bearer \(inspectorToken)"), ("content-type", "application/json"),
+                ],
+                body: body, allowsPlainHTTP: true))
+        guard answer.status == 200 else {
+            throw CommandFailure.refused(
+                status: answer.status, answer: terminalText(String(decoding: answer.body, as: UTF8.self)))
+        }
+    }
+
+    /// The lines of a customer's conversation, as its file has them.
+    func lines(of customer: CustomerID) throws -> [ConversationLine] {
+        let files = ConversationFiles(dataDirectory: server.directory)
+        return try files.lines(of: business.businessID, customer)
+    }
+}

@@ -1,0 +1,197 @@
+import BalloonHTTP
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+import Review
+import Simulator
+
+/// The persons of the help desk, who act by the business API.
+extension ScenePlayer {
+    private var path: String { "conversations/\(ConversationFiles.name(of: customer.id))/" }
+
+    private func write(person isSecond: Bool, to writer: inout JSONWriter) {
+        writer.object("person") { writer in
+            writer.field("id", isSecond ? "second" : "first")
+            writer.field("name", brief.agent(second: isSecond).name)
+        }
+    }
+
+    /// Performs a step of a person or a program; a refusal is a part of the transcript.
+    mutating func desk(_ step: Step) async throws {
+        let attachment = step == .show(.attachment) ? try await upload() : nil
+        let (action, method, place, body) = request(step, attachment)
+        begin(.agent, action, nil)
+        let (status, answer) = try await self.place.call(method, path + place, body)
+        let outcome = answer?["outcome"]?.string ?? "accepted"
+        if status >= 400 || outcome == "refused" || outcome == "dropped" {
+            transcript.turns[transcript.turns.count - 1].refusal =
+                answer?["detail"]?.string ?? "\(status) \(outcome)"
+        }
+        try await finish()
+    }
+
+    private mutating func request(_ step: Step, _ attachment: String?) -> (
+        action: String, method: String, path: String, body: [UInt8]
+    ) {
+        switch step {
+        case .claim(let second):
+            isSecond = second
+            let body = JSONWriter.object { writer in
+                write(person: second, to: &writer)
+                writer.field("take", true)
+            }
+            return ("\(brief.agent(second: second).name) claims the conversation", "POST", "claim", body)
+        case .type: return ("types", "POST", "typing", Array("{\"typing\":true}".utf8))
+        case .write(let text):
+            let body = JSONWriter.object { writer in
+                writer.field("text", text)
+                write(person: isSecond, to: &writer)
+            }
+            return ("\(brief.agent(second: isSecond).name) writes", "POST", "messages", body)
+        case .release(let toHandler):
+            let to = toHandler ? "handler" : "waiting"
+            return (
+                "returns the conversation: \(to)", "POST", "release", JSONWriter.object { $0.field("to", to) }
+            )
+        case .close: return ("closes the conversation", "POST", "close", Array("{}".utf8))
+        case .show(let message):
+            let body = JSONWriter.object { writer in
+                if let json = message.json { writer.raw("message", Array(json.utf8)) }
+                if let attachment {
+                    writer.field("text", "The picture:")
+                    writer.array("attachments") { writer in
+                        writer.object { writer in
+                            writer.field("id", attachment)
+                            writer.field("name", "photo.png")
+                            writer.field("mimeType", "image/png")
+                        }
+                    }
+                }
+                write(person: isSecond, to: &writer)
+            }
+            return ("sends a message: \(message.rawValue)", "POST", "messages", body)
+        case .notify(let text):
+            let body = JSONWriter.object { writer in
+                writer.field("text", text)
+                writer.field("autoReply", true)
+            }
+            return ("a program sends a notice", "POST", "messages", body)
+        default: return ("", "GET", "", [])
+        }
+    }
+
+    /// Uploads a picture of the person, and returns its name.
+    private func upload() async throws -> String? {
+        let (_, answer) = try await place.call(
+            "POST", "attachments", Step.Sample.photo.file.bytes, type: "image/png")
+        return answer?["id"]?.string
+    }
+
+    /// Posts a text with a token that the server must refuse.
+    mutating func knock(_ token: Step.Token) async throws {
+        begin(.event, "a request with a token that is \(token.rawValue)", nil)
+        var levers = try PhoneLevers()
+        levers.token = PhoneLevers.Token(rawValue: token.rawValue) ?? .wrong
+        let message = try customer.message(completing: "Hi".asTextMessage)
+        let posts = try await customer.post([message], levers) { _, _ in }
+        let status = posts.first?.status ?? 0
+        if status != 200 { transcript.turns[transcript.turns.count - 1].refusal = "\(status)" }
+    }
+
+    /// Breaks something until the end of the scene.
+    mutating func breaks(_ fault: Step.Fault) async throws {
+        isFaulty = true
+        switch fault {
+        case .slow:
+            begin(.event, "the handler answers 4 seconds late", nil)
+            try await place.lever { $0.field("delaySeconds", 4) }
+        case .killed:
+            begin(.event, "the handler ends", nil)
+            // A handler inside the server has no process; then the scene is as any other.
+            try? await place.lever { $0.field("do", "kill") }
+        case .gateway:
+            begin(.event, "the gateway answers 500 once", nil)
+            place.server.simulators.gateway.misbehave(at: .message, .answer(.internalServerError))
+        }
+    }
+
+    /// Ends what the scene broke.
+    func repair() async throws {
+        place.server.simulators.gateway.behave()
+        try await place.lever { $0.field("delaySeconds", 0) }
+    }
+
+    mutating func attach(_ sample: Step.Sample, _ words: String) async throws {
+        let file = place.server.directory + "/review-\(sample.rawValue)"
+        let (name, mimeType, bytes) = sample.file
+        if !Directory.exists(file) { try AtomicFile.write(bytes, to: file) }
+        let attachment = try await customer.attach(file, name: name, mimeType: mimeType)
+        let text = try customer.message(completing: words.asTextMessage)
+        try await post(try customer.message(text, with: [attachment]), "[\(name)] \(words)", nil)
+    }
+
+    /// Sends a heart as Apple does: a text in English that quotes the message, or counts bubbles.
+    mutating func react(toBubble: Bool) async throws {
+        let lines = transcript.turns.flatMap(\.messages)
+        let text: String
+        if toBubble {
+            guard lines.contains(where: { $0.kind != .text }) else { return }
+            text = "Loved a Business Message"
+        } else {
+            guard let line = lines.last(where: { !$0.text.isEmpty }) else { return }
+            text = "Loved “\(line.text)”"
+        }
+        try await post(try customer.message(completing: text.asTextMessage), text, nil)
+    }
+
+    /// Replaces references by the content that the server recorded, and names the authors of the messages.
+    mutating func complete() {
+        // Without lines the authors are those of the header fields.
+        let lines = (try? place.lines(of: customer.id)) ?? []
+        let known = Dictionary(lines.filter { $0.direction == .outbound }.map { ($0.id, $0) }) { $1 }
+        for index in transcript.turns.indices {
+            for number in transcript.turns[index].lines.indices {
+                let line = transcript.turns[index].lines[number]
+                guard let id = line.message["id"]?.string, let record = known[MessageID(id)] else { continue }
+                let author: Line.Author =
+                    switch record.author {
+                    case .handler, nil: line.isAutomatic ? .handler : .person
+                    case .program: .program
+                    case .server: .server
+                    case .person, .unnamedPerson: .person
+                    }
+                let isReferred = line.message["interactiveDataRef"] != nil
+                transcript.turns[index].lines[number] = Line(
+                    author, person: record.author?.person?.name ?? record.author?.person?.id, at: line.at,
+                    kind: record.kind, isAutomatic: line.isAutomatic,
+                    message: isReferred ? record.message : line.message)
+            }
+        }
+    }
+}
+
+extension Device {
+    /// The interactive messages that the device can show.
+    var capabilities: Capabilities {
+        DeviceOptions.Device(rawValue: rawValue)?.capabilities ?? []
+    }
+}
+
+extension Step.Sample {
+    /// The name, the media type and the content of the file.
+    fileprivate var file: (name: String, mimeType: String, bytes: [UInt8]) {
+        switch self {
+        case .photo: ("photo.png", "image/png", Self.pixel)
+        case .pdf: ("receipt.pdf", "application/pdf", Array("%PDF-1.4\n%%EOF\n".utf8))
+        case .audio: ("audio.m4a", "audio/mp4", [0, 0, 0, 8] + Array("ftyp".utf8))
+        case .unknown: ("file.xyz", "application/octet-stream", [0, 1, 2, 3])
+        }
+    }
+
+    /// A PNG file of one grey pixel.
+    private static let pixel =
+        Base64.decode(
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==")
+        ?? []
+}

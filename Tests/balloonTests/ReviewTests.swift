@@ -1,0 +1,105 @@
+import BalloonJSON
+import BalloonPOSIX
+import TestSupport
+import Testing
+
+/// `balloon review` against a bot that is good in three languages, and with every fault that the bot can have.
+@Suite(.serialized) struct ReviewTests {
+    private static let program = Fixture.directory + "/handlers/reviewed.py"
+
+    /// Files of a business with the bot, and its brief.
+    private static func files(_ faults: [String], people: Bool = true) throws -> TemporaryDirectory {
+        let directory = TemporaryDirectory()
+        try Directory.make(directory.file("businesses"))
+        let persons = """
+            , "people": { "text": "A colleague answers in a few minutes.", "phrases": ["help", "agent"], "words": {"de": ["hilfe"], "fr": ["aide"]} },
+            "texts": { "wait": { "de": "Eine Kollegin antwortet in wenigen Minuten.", "fr": "Une collègue répond dans quelques minutes." } },
+            "fallback": { "text": "An agent will reply soon." }
+            """
+        let business = """
+            {"businessID": "b-shop", "name": "Sam's Bread", "handler": {"exec": ["\(program)"], "environment": {"FAULTS": "\(faults.joined(separator: " "))"}}\(people ? persons : "")}
+            """
+        let brief = """
+            {"format": 1, "useCases": [{"name": "Order bread", "words": "Hi", "path": ["Order bread", "Rye"], "expect": ["quickReply", "listPicker", "richLink"]}],
+             "languages": [{"locale": "en_US", "hello": "Hi", "help": "help", "expect": "help you"},
+              {"locale": "de_DE", "hello": "Hallo", "help": "Hilfe", "expect": "helfen"},
+              {"locale": "fr_FR", "hello": "Bonjour", "help": "aide", "expect": "pour vous"}],
+             "hours": "9 to 17", "closedText": "Closed: open again tomorrow, 9:00.", "brand": "Sam's Bread", "notices": [],
+             "agents": [{"name": "Ana", "says": ["Hello, this is Ana."]}, {"name": "Ben", "says": ["Hello, Ben here."]}],
+             "declarations": {"noExcludedIndustry": true, "oneCommercialAccount": true, "testAccounts": true, "agentsTrained": true, "testCredentials": true}}
+            """
+        let server = #"{"mspID": "msp", "secret": {"env": "BALLOON_SECRET"}}"#
+        for (name, text) in [
+            ("server.json", server), ("businesses/shop.json", business), ("brief.json", brief),
+        ] {
+            try AtomicFile.write(Array(text.utf8), to: directory.file(name))
+        }
+        return directory
+    }
+
+    private static func review(
+        _ directory: TemporaryDirectory, only checks: String? = nil
+    ) async throws -> (Shell.Result, JSONValue) {
+        let only = checks.map { " --only \($0)" } ?? ""
+        let result = try await Shell(directory: directory.path).run(
+            "balloon review --config server.json --brief brief.json --json --junit out.xml --html out.html --log-level error\(only)"
+        )
+        return (result, try JSONDocument(Array(result.output.utf8)).root)
+    }
+
+    private static func objections(_ report: JSONValue) -> [String: [String]] {
+        let checks = report["checks"]?.elements.filter { $0["verdict"]?.string == "objection" } ?? []
+        let pairs = checks.map { check in
+            (
+                check["id"]?.string ?? "",
+                check["findings"]?.elements.filter { $0["verdict"]?.string == "objection" }.compactMap {
+                    $0["words"]?.string
+                } ?? []
+            )
+        }
+        return Dictionary(pairs) { $0 + $1 }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `a good bot in three languages has no objection, within two minutes`()
+        async throws
+    {
+        let directory = try Self.files([])
+        let began = ContinuousClock.now
+        let (result, report) = try await Self.review(directory)
+        #expect(Self.objections(report) == [:])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(ContinuousClock.now - began < .seconds(120))
+        let failed = report["scenes"]?.elements.compactMap { $0["failure"]?.string } ?? []
+        #expect(failed == [])
+        #expect(!result.output.contains("will pass"))
+        let html = String(
+            decoding: try File(directory.file("out.html"), for: .reading).readAll(), as: UTF8.self)
+        #expect(html.contains("Guten Tag, ich bin ein automatischer Assistent."))
+        let xml = String(
+            decoding: try File(directory.file("out.xml"), for: .reading).readAll(), as: UTF8.self)
+        #expect(xml.contains("name=\"C3 "))
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `a bot with many faults has an objection of each check`() async throws
+    {
+        let faults = [
+            "label", "link", "loop", "files", "tapback", "english", "dead", "ends", "devices",
+            "consent", "again",
+        ]
+        let directory = try Self.files(faults, people: false)
+        let (result, report) = try await Self.review(directory)
+        #expect(result.status == 1)
+        let objections = Self.objections(report)
+        let wanted = [1, 4, 7, 8, 9, 10, 12, 19, 22, 23, 24, 25, 27, 34].map { "C\($0)" }
+        #expect(wanted.filter { objections[$0] == nil } == [], "\(objections)")
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `a bot that answers after more than five seconds has an objection`()
+        async throws
+    {
+        let (result, report) = try await Self.review(try Self.files(["slow"]), only: "C3")
+        #expect(result.status == 1)
+        #expect(Self.objections(report)["C3"]?.first?.contains("Apple allows 5 s") == true)
+        #expect(report["checks"]?.count == 1)
+    }
+}
