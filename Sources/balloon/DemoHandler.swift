@@ -15,6 +15,8 @@ struct DemoHandler: TextHandler, QuickReplyHandler, ListPickerHandler, TimePicke
     ]
 
     func text(_ text: Text, _ context: Context) throws -> Outcome {
+        // A heart on a message asks nothing.
+        if text.tapback != nil { return .handled }
         if text.body.lowercased() == "sign in" {
             let request = SignInRequest(OutboundBubble("Sign in"), reply: OutboundBubble("Signed in"))
             return .reply(.signIn(request).orText("This device cannot sign in."))

@@ -21,6 +21,7 @@ const menu = () => listPicker(bubble("What would you like?", { subtitle: "Baked 
 ], { reply: "My order", reusable: true, fallback: "What would you like? Write person to order from a person." });
 
 on.text((event) => {
+  if (event.tapback) return null;
   const words = (event.text ?? "").toLowerCase();
   if (!event.can("LIST") || words.includes("person")) {
     return handoff("asked for a person, or has a device without lists", "A colleague answers in a few minutes.");

@@ -24,6 +24,8 @@ function sums(identifier) {
 }
 
 on.text((event) => {
+  // A heart on a message asks nothing.
+  if (event.tapback) return null;
   const words = (event.text ?? "").trim().toLowerCase();
   if (words === "sign in") {
     return signIn("Sign in", null, { reply: "Signed in", fallback: "Please call us: this device cannot sign in." });

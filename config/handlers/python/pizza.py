@@ -21,6 +21,8 @@ NAMES = {**PIZZAS, **DRINKS}
 
 @on.text
 def text(event):
+    if event.tapback:
+        return None
     words = (event.text or "").lower()
     if not event.can("LIST") or "person" in words:
         return handoff("asked for a person, or has a device without lists", "A colleague answers in a few minutes.")

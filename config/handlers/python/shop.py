@@ -18,6 +18,9 @@ DELIVERIES = {"bicycle": ("Bicycle", "Within two hours", "2.00"), "post": ("Post
 
 @on.text
 def text(event):
+    if event.tapback:
+        # A heart on a message asks nothing.
+        return None
     words = (event.text or "").strip().lower()
     if words == "sign in":
         return sign_in("Sign in", reply="Signed in", fallback="Please call us: this device cannot sign in.")

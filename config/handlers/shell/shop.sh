@@ -40,7 +40,9 @@ def is($kind; $written): .kind == $kind or (.kind == "text" and (words | IN($wri
 
 # After the question for the name the next text is the name: not every device shows forms.
 def answer($state): .id as $id |
-  if .kind == "quickReply" and .selectedIdentifier == "person" or is(""; ["person"]) then
+  # A heart on a message asks nothing.
+  if .tapback then {outcome: "handled"}
+  elif .kind == "quickReply" and .selectedIdentifier == "person" or is(""; ["person"]) then
     {outcome: "handoff", reason: "the customer asked for a person"}
   elif is("quickReply"; ["order"]) then {outcome: "handled", replies: ask_for_bread($id)}
   elif is("listPicker"; ["rye", "wheat"]) then {outcome: "handled", replies: ask_for_time($id)}

@@ -17,6 +17,8 @@ struct Shop: TextHandler, QuickReplyHandler, ListPickerHandler, TimePickerHandle
     let configuration: Configuration
 
     func text(_ text: Text, _ context: Context) async throws -> Outcome {
+        // A heart on a message asks nothing.
+        if text.tapback != nil { return .handled }
         let words = text.plainBody.lowercased()
         switch words {
         case "sign in":
