@@ -174,7 +174,7 @@ final class Assignments: Sendable {
     /// Called on the journal's queue before the callers learn the result. Returns the conversations that the
     /// batch assigned to a person or to the waiting state.
     func settle(_ entries: [JournalEntry], _ result: Journal.BatchResult) -> [ConversationKey] {
-        if isEmpty, !entries.contains(where: { $0.record.meaning.isAssignment }) { return [] }
+        if isEmpty, !entries.contains(where: { $0.record.meaning.assignedConversation != nil }) { return [] }
         var records: [JournalledRecord]?
         if case .durable(let written) = result { records = written }
         var resumed: [(ConversationKey, [Waiting])] = []
@@ -187,10 +187,8 @@ final class Assignments: Sendable {
                         meaning, number: record.number, segment: record.location.segment,
                         unfinished: unfinished)
                     if let key = meaning.assigns { assigned.append(key) }
-                    if !state.watches.isEmpty, case .message(let message) = meaning,
-                        message.outboundKind == nil, message.replayOf == nil, message.act != .neither
-                    {
-                        state.watches[message.conversation]?.closes = message.act == .closes
+                    if !state.watches.isEmpty, let act = meaning.customerAct, let key = meaning.conversation {
+                        state.watches[key]?.closes = act == .closes
                     }
                 }
                 if let key = meaning.assignedConversation,
@@ -246,13 +244,4 @@ final class Assignments: Sendable {
         count.store(
             state.table.entries.count + state.inFlight.count + state.watches.count, ordering: .releasing)
     }
-}
-
-extension JournalRecord {
-    /// The conversation whose assignment the record sets, whatever the assignment was before; nil for any other record.
-    fileprivate var assignedConversation: ConversationKey? {
-        if case .assignment(let record) = self { record.conversation } else { assigns }
-    }
-
-    fileprivate var isAssignment: Bool { assignedConversation != nil }
 }

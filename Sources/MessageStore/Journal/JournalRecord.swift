@@ -170,6 +170,26 @@ enum JournalRecord: Hashable, Sendable {
     /// The assignment that the record stores; nil for any other record.
     var assignment: AssignmentRecord? { if case .assignment(let record) = self { record } else { nil } }
 
+    /// The identity of a message that the record stores or erased, by which copies are detected; nil for a replay.
+    var identity: (key: MessageKey, at: Timestamp?)? {
+        switch self {
+        case .message(let message) where message.replayOf == nil: (message.key, message.at)
+        case .erased(let erased): erased.key.map { ($0, erased.at) }
+        default: nil
+        }
+    }
+
+    /// The message that reached its handler, if the record is the end of its delivery; otherwise nil.
+    var reachedHandlerOf: UInt64? { finished.flatMap { $0.result.reachedHandler ? $0.of : nil } }
+
+    /// What a customer's message, if it is the record, does to the conversation; nil when it does nothing.
+    var customerAct: ReceivedMessage.Act? {
+        message.flatMap { $0.outboundKind == nil && $0.replayOf == nil && $0.act != .neither ? $0.act : nil }
+    }
+
+    /// The conversation whose assignment the record sets, whatever the assignment was before; nil for any other record.
+    var assignedConversation: ConversationKey? { assignment?.conversation ?? assigns }
+
     /// The message whose state the record changes: ``subject``, or the message that this one replays.
     var changes: UInt64? { subject ?? message?.replayOf }
 

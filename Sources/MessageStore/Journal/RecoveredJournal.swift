@@ -46,22 +46,16 @@ struct RecoveredJournal: Sendable {
             let open = state
             assignments.apply(record, number: number, segment: location.segment) { open.withUnfinished($0) }
         }
-        switch record {
-        case .message(let message) where message.replayOf == nil:
-            // While the first of two messages with the same identity is unfinished, the second is ignored. If the
-            // first has ended, the second was accepted as a new message after the index had dropped the first.
-            let first = index.recover(message.key, record: number, at: message.at ?? .now())
-            if let first, state[first]?.state.isUnended == true {
-                return state.ignore(message, number: number, at: location)
-            }
-        case .erased(let erased):
-            // A copy of an erased message is still detected.
-            if let key = erased.key { _ = index.recover(key, record: number, at: erased.at ?? .now()) }
-        case .finished(let finished):
-            if finished.result.reachedHandler, let message = state[finished.of], message.state.end == nil {
-                assignments.finish(finished.of, of: message.conversation)
-            }
-        default: break
+        // While the first of two messages with the same identity is unfinished, the second is ignored. If the first
+        // has ended, the second was accepted as a new message after the index had dropped the first.
+        if let identity = record.identity,
+            let first = index.recover(identity.key, record: number, at: identity.at ?? .now()),
+            let message = record.message, state[first]?.state.isUnended == true
+        {
+            return state.ignore(message, number: number, at: location)
+        }
+        if let of = record.reachedHandlerOf, let message = state[of], message.state.end == nil {
+            assignments.finish(of, of: message.conversation)
         }
         state.apply(record, number: number, at: location)
     }
