@@ -83,9 +83,23 @@ public struct Conversation: Sendable {
     }
 
     private let source: Source
+    /// Whether the event begins the conversation.
+    ///
+    /// That is the customer's first message, the first one after either side closed the conversation, or the first
+    /// one after `newAfterHours` (24) in which neither side wrote.
+    public package(set) var isNew = false
+    /// The time in UTC of the last message of either side before a new conversation, as
+    /// `2026-07-10T17:00:00.000Z`; nil for a customer who never wrote before, and when ``isNew`` is false.
+    public package(set) var lastContact: String?
+    /// Whether the conversation is new, and its customer wrote before.
+    public var isReturning: Bool { isNew && lastContact != nil }
 
-    /// Makes a conversation.
-    public init(entries: [Entry] = []) { source = .entries(entries) }
+    /// Makes a conversation; one with a `lastContact` is new.
+    public init(entries: [Entry] = [], isNew: Bool = false, lastContact: String? = nil) {
+        source = .entries(entries)
+        self.isNew = isNew || lastContact != nil
+        self.lastContact = lastContact
+    }
 
     /// Creates a conversation that reads its entries at the first access.
     ///

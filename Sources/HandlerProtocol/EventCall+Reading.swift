@@ -23,7 +23,10 @@ extension EventCall {
                 customer: event["customer"]?.string.map { CustomerID($0) },
                 attributes: attributes(of: event)),
             replyFailure: failure,
-            conversation: Conversation(entries: try params["history"]?.elements.map(entry) ?? []),
+            conversation: Conversation(
+                entries: try params["history"]?.elements.map(entry) ?? [],
+                isNew: params["conversation"]?["isNew"]?.bool ?? false,
+                lastContact: params["conversation"]?["lastContact"]?.string),
             state: ConversationState(params["state"]),
             files: params["files"]?.elements.map(self.file) ?? [],
             deliveryID: DeliveryID(delivery),

@@ -18,7 +18,9 @@ package import HandlerKit
 /// of the conversation. `locale`, `intent` and `group` may be missing. `afterGap` is present when an earlier
 /// event of the conversation was parked. `signIn` is the checked result of a sign-in (`SignInResult`), and
 /// `paymentRecord` the server's record of a payment (`PaymentResult`). `afterPerson` is present in the first
-/// event after a person answered: the `seq` of the first message that did not go to the handler.
+/// event after a person answered: the `seq` of the first message that did not go to the handler. `conversation`
+/// is present in the first event of a new conversation:
+/// `{"isNew": true, "isReturning": true, "lastContact": "2026-07-10T17:00:00.000Z"}`.
 ///
 /// In `history`, messages of the business have an `outcome`. Messages with the outcome `queued` are the last
 /// ones and have no `seq`.
@@ -38,6 +40,13 @@ package enum EventCall {
         writer.field("traceparent", context.traceparent)
         if context.isAfterGap { writer.field("afterGap", true) }
         writer.field("afterPerson", context.afterPerson)
+        if context.conversation.isNew {
+            writer.object("conversation") { writer in
+                writer.field("isNew", true)
+                writer.field("isReturning", context.conversation.isReturning)
+                writer.field("lastContact", context.conversation.lastContact)
+            }
+        }
         writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
         writer.object("event") { writeEvent(of: context, messagePath: messagePath, to: &$0) }
         writer.key("state")

@@ -216,7 +216,7 @@ struct SchemaTests {
             outcome: "queued", message: document.root)
         var context = Context(
             event: .decode(message: document, attributes: MessageAttributes.read(document: document)),
-            conversation: Conversation(entries: [entry]),
+            conversation: Conversation(entries: [entry], lastContact: "2026-07-10T17:00:00.000Z"),
             state: ConversationState(try JSONDocument(Array(#"{"a":1}"#.utf8)).root),
             deliveryID: DeliveryID("1"), attempt: 2, isAfterGap: true, afterPerson: 7,
             deadline: .now + .seconds(30),

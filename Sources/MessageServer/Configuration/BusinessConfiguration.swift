@@ -1,5 +1,6 @@
 package import BusinessMessages
 package import Logging
+import MessageStore
 
 /// One business with its handler.
 ///
@@ -8,7 +9,7 @@ package import Logging
 /// ```
 ///
 /// These three members are required; `fallback`, `people`, `texts`, `authentication`, `applePay`, `concurrency`,
-/// `deadlineSeconds`, `logLevel`, `quota` and `retention` are optional. The slug is the file's name.
+/// `deadlineSeconds`, `logLevel`, `newAfterHours`, `quota` and `retention` are optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
@@ -38,6 +39,10 @@ package struct BusinessConfiguration: Sendable {
     /// The maximum number of its unfinished messages, JSON: `quota.pendingMessages`; a quarter of
     /// ``StoreSettings/maximumPendingDeliveries`` when nil.
     package var maximumPendingMessages: Int?
+
+    /// The silence of both sides after which its customer's message begins a new conversation, JSON:
+    /// `newAfterHours`.
+    package var silence = NewConversation.silence
 
     /// How long its messages and dead letters are kept.
     package var retention = RetentionPeriods()

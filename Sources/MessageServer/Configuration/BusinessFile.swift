@@ -63,6 +63,9 @@ enum BusinessFile {
         }
         business.concurrency = reader.integer("concurrency", in: 1...1024)
         business.deadline = reader.integer("deadlineSeconds", in: 1...300).map { .seconds($0) }
+        if let hours = reader.integer("newAfterHours", in: 1...8760) {
+            business.silence = .seconds(hours * 3600)
+        }
         let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
         business.logLevel = reader.choice("logLevel", "is not a log level", hint: "use one of \(levels)")
         business.maximumPendingMessages = reader.object("quota") {

@@ -175,9 +175,12 @@ extension DeliveryPipeline {
             return lines.map(Conversation.Entry.init)
                 + queued.filter { !ended.contains($0.reply.id) }.compactMap(Conversation.Entry.init)
         }
-        return Conversation(reading: read) { [store] id in
+        var conversation = Conversation(reading: read) { [store] id in
             try store.inboundLine(of: id, from: delivery.customer, to: delivery.business)?.sequence
         }
+        conversation.isNew = delivery.begins != nil
+        conversation.lastContact = delivery.begins?.lastContact?.rfc3339
+        return conversation
     }
 
     /// Calls the handler and checks its answer; the same rules hold for every kind of handler.

@@ -42,7 +42,8 @@ struct Pipelines: Sendable {
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
         recording = RecordPipeline(
             store: store, observer: observer,
-            recentAnswers: RecentAnswers(after: store.latestRecoveredMessageAt), handOffs: handOffs)
+            recentAnswers: RecentAnswers(after: store.latestRecoveredMessageAt), handOffs: handOffs,
+            silence: { configuration.setting(\.silence, of: $0) ?? NewConversation.silence })
         var deliveries = DeliveryPipeline(
             store: store,
             attachments: AttachmentFetcher(

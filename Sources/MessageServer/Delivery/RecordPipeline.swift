@@ -10,6 +10,8 @@ struct RecordPipeline: Sendable {
     let observer: any StageObserver
     let recentAnswers: RecentAnswers
     let handOffs: HandOffs
+    /// The silence of both sides after which a conversation of a business is new.
+    var silence: @Sendable (BusinessID) -> Duration = { _ in NewConversation.silence }
 
     /// Writes the message's line; throws a disk error, after which the caller calls this method again.
     func record(_ message: UnrecordedMessage) throws -> RecordedLine {
@@ -66,7 +68,9 @@ struct RecordPipeline: Sendable {
         repeating original: MessageID? = nil, _ event: InboundEvent? = nil
     ) throws -> RecordedLine {
         stages.begin(.record)
-        let line = try store.write(message, as: kind, repeating: original, event: event)
+        let line = try store.write(
+            message, as: kind, repeating: original, event: event,
+            silence: silence(message.business))
         stages.end(.done)
         return line
     }

@@ -20,6 +20,10 @@ struct AssignmentTable: Sendable {
         var assignment: Assignment
         /// The record that last ended `person` or `waiting`; the handler does not get earlier events.
         var endedIn: UInt64
+        /// The customer's message that last opened the conversation after a close; 0 without one.
+        var reopenedIn: UInt64 = 0
+        /// The last record whose event needs the entry.
+        var neededThrough: UInt64 { max(endedIn, reopenedIn) }
         /// The journal segment of the entry's record; kept until the record is copied to a later segment.
         var segment: UInt64
 
@@ -68,6 +72,11 @@ struct AssignmentTable: Sendable {
         return entry.assignment.began?.sequence
     }
 
+    /// Whether the customer's message with this record is the first one after the business closed the conversation.
+    func isReopened(by record: UInt64, of key: ConversationKey) -> Bool {
+        !entries.isEmpty && entries[key]?.reopenedIn == record
+    }
+
     /// Applies a record of the journal.
     mutating func apply(
         _ record: JournalRecord, number: UInt64, segment: UInt64, unfinished: Unfinished = { _ in [] }
@@ -75,8 +84,8 @@ struct AssignmentTable: Sendable {
         switch record {
         case .assignment(let record):
             set(
-                record.assignment, of: record.conversation, endedIn: record.endedIn, by: number, in: segment,
-                unfinished)
+                record.assignment, of: record.conversation, endedIn: record.endedIn,
+                reopenedIn: record.reopenedIn, by: number, in: segment, unfinished)
         case .outcome(let outcome):
             guard let handOff = outcome.handOff else { return }
             var next = handOff.assignment
@@ -114,7 +123,8 @@ struct AssignmentTable: Sendable {
             entries[key]?.assignment.unanswered = Assignment.Unanswered(since: at, isFirst: false)
         }
         guard case .to(let next) = entries[key]?.assignment.applying(change, at: at) else { return }
-        set(next, of: key, by: number, in: segment, unfinished)
+        let isReopened = entry.assignment.state == .closed && act == .writes
+        set(next, of: key, reopenedIn: isReopened ? number : 0, by: number, in: segment, unfinished)
     }
 
     /// Sets `lastSeen`, and that the customer has an answer, when the person who has the conversation wrote a message.
@@ -126,8 +136,8 @@ struct AssignmentTable: Sendable {
 
     /// Sets the assignment that record `number` stores; a record number 0 in `assignment` means `number`.
     mutating func set(
-        _ assignment: Assignment, of key: ConversationKey, endedIn: UInt64? = nil, by number: UInt64,
-        in segment: UInt64, _ unfinished: Unfinished = { _ in [] }
+        _ assignment: Assignment, of key: ConversationKey, endedIn: UInt64? = nil, reopenedIn: UInt64 = 0,
+        by number: UInt64, in segment: UInt64, _ unfinished: Unfinished = { _ in [] }
     ) {
         var assignment = assignment
         // A copied assignment (`endedIn` is not nil) keeps the number of its original record.
@@ -140,8 +150,10 @@ struct AssignmentTable: Sendable {
         let isAssigned = assignment.isAssigned
         assignedCount += (isAssigned ? 1 : 0) - (wasAssigned ? 1 : 0)
         let ended = endedIn ?? (wasAssigned && !isAssigned ? number : before?.endedIn ?? 0)
-        let entry = Entry(assignment: assignment, endedIn: ended, segment: segment)
-        entries[key] = entry.isQuiet && ended == 0 ? nil : entry
+        let entry = Entry(
+            assignment: assignment, endedIn: ended,
+            reopenedIn: reopenedIn > 0 ? reopenedIn : before?.reopenedIn ?? 0, segment: segment)
+        entries[key] = entry.isQuiet && entry.neededThrough == 0 ? nil : entry
         dropOldest(unfinished)
     }
 
@@ -166,9 +178,9 @@ struct AssignmentTable: Sendable {
         let quiet: [ConversationKey: UInt64]
         if let key {
             guard let entry = entries[key], entry.isQuiet else { return }
-            quiet = [key: entry.endedIn]
+            quiet = [key: entry.neededThrough]
         } else {
-            quiet = entries.filter(\.value.isQuiet).mapValues(\.endedIn)
+            quiet = entries.filter(\.value.isQuiet).mapValues(\.neededThrough)
             if quiet.isEmpty { return }
         }
         let kept = unfinished(quiet)
@@ -184,7 +196,7 @@ struct AssignmentTable: Sendable {
         removeQuiet(nil, unfinished)
         guard ended > Self.maximumEnded else { return }
         let candidates = entries.filter { !$0.value.assignment.isAssigned }
-        let needed = unfinished(candidates.mapValues(\.endedIn))
+        let needed = unfinished(candidates.mapValues(\.neededThrough))
         let oldest = candidates.filter { !needed.contains($0.key) }
             .sorted { $0.value.assignment.record < $1.value.assignment.record }
             .prefix(ended - Self.maximumEnded)
@@ -201,6 +213,8 @@ struct AssignmentRecord: Hashable, Sendable {
     let assignment: Assignment
     /// For a copy in a later segment, the value of `AssignmentTable.Entry.endedIn`; otherwise nil.
     let endedIn: UInt64?
+    /// For a copy in a later segment, the value of `AssignmentTable.Entry.reopenedIn`; otherwise 0.
+    var reopenedIn: UInt64 = 0
 }
 
 extension AssignmentTable {
@@ -210,7 +224,8 @@ extension AssignmentTable {
         bytes.append(sorted) { bytes, element in
             let (key, entry) = element
             let copy = JournalBody.assignment(
-                entry.assignment, of: key, by: "copy", endedIn: entry.endedIn, at: Timestamp(milliseconds: 0))
+                entry.assignment, of: key, by: "copy", endedIn: entry.endedIn,
+                reopenedIn: entry.reopenedIn, at: Timestamp(milliseconds: 0))
             bytes.append(String(decoding: copy.body, as: UTF8.self))
             bytes.append(entry.segment)
         }
@@ -224,7 +239,10 @@ extension AssignmentTable {
                 case .assignment(let record) = JournalRecord.read(root), let endedIn = record.endedIn
             else { return nil }
             return (
-                record.conversation, Entry(assignment: record.assignment, endedIn: endedIn, segment: segment)
+                record.conversation,
+                Entry(
+                    assignment: record.assignment, endedIn: endedIn, reopenedIn: record.reopenedIn,
+                    segment: segment)
             )
         }
         guard let list else { return nil }

@@ -227,7 +227,8 @@ final class Assignments: Sendable {
                 do throws(StoreError) {
                     try journal.append(
                         JournalBody.assignment(
-                            entry.assignment, of: key, by: "copy", endedIn: entry.endedIn, at: .now()),
+                            entry.assignment, of: key, by: "copy", endedIn: entry.endedIn,
+                            reopenedIn: entry.reopenedIn, at: .now()),
                         for: .completion { continuation.resume(with: $0.map { _ in }) })
                     return .appended
                 } catch .assignment {

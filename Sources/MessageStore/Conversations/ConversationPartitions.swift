@@ -110,6 +110,31 @@ final class ConversationPartitions: Sendable {
         return isClosed
     }
 
+    /// Returns the contact in the lines of a conversation.
+    ///
+    /// With `record`, only the lines of earlier records count, and the last lines are read; otherwise the result is
+    /// cached while the file is open.
+    func contact(_ key: ConversationKey, before record: UInt64?) throws(StoreError) -> Contact {
+        let partition = partition(of: key)
+        let end = try partition.withPool { pool throws(StoreError) in try pool.end(of: key) }
+        guard let end else { return Contact() }
+        if record == nil, let contact = end.contact { return contact }
+        var contact = Contact()
+        for line in try end.lines(maximum: Self.maximumContactLines, maximumBytes: .max)
+        where line.record < record ?? .max {
+            contact.apply(line)
+        }
+        if record == nil {
+            try partition.withPool { pool throws(StoreError) in
+                pool.keep(contact, through: end.lastSequence, of: key)
+            }
+        }
+        return contact
+    }
+
+    /// The number of last lines in which a contact is searched.
+    private static let maximumContactLines = 50
+
     /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation is quarantined.
     func checkIntact(_ key: ConversationKey) throws(StoreError) {
         if quarantinedCount > 0 { try partition(of: key).checkIntact(key) }

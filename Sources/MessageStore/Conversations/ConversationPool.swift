@@ -101,6 +101,12 @@ struct ConversationPool: Sendable {
         if let index = open.index(forKey: name) { open.values[index].keep(isClosed: isClosed) }
     }
 
+    /// Caches the contact of a conversation as of the line with this number, while its file is open.
+    mutating func keep(_ contact: Contact, through sequence: Int, of key: ConversationKey) {
+        let name = name(of: key)
+        if let index = open.index(forKey: name) { open.values[index].keep(contact, through: sequence) }
+    }
+
     /// Returns the next files of the round to sync; a call says that the previous ones are on disk.
     mutating func nextSyncs(maximum: Int) -> [ConversationSync] {
         unsynced.takeFiles(maximum: maximum).map {
@@ -329,7 +335,10 @@ struct ConversationPool: Sendable {
         open = open.filter { name, conversation in
             if conversation.lastUse > limit { return true }
             let end = conversation.end
-            ends.insert(KnownEnds.End(sizeBytes: end.sizeBytes, lastSequence: end.lastSequence), of: name)
+            ends.insert(
+                KnownEnds.End(
+                    sizeBytes: end.sizeBytes, lastSequence: end.lastSequence, contact: end.contact),
+                of: name)
             return false
         }
     }

@@ -6,6 +6,7 @@ struct KnownEnds: Sendable {
     struct End: Sendable {
         let sizeBytes: Int
         let lastSequence: Int
+        var contact: Contact?
     }
 
     /// The ends of the most recently closed files.
@@ -14,7 +15,7 @@ struct KnownEnds: Sendable {
     private var older: [ConversationName: End] = [:]
     private let maximumCount: Int
 
-    /// Limits the number of ends, which take about 100 bytes each.
+    /// Limits the number of ends, which take about 130 bytes each.
     init(maximumCount: Int) { self.maximumCount = maximumCount }
 
     /// Adds the end of a closed file.

@@ -25,11 +25,13 @@ struct OpenConversation: Sendable {
             if let known, known.sizeBytes == foundBytes {
                 end = ConversationEnd(
                     file: file, path: path, sizeBytes: foundBytes, lastSequence: known.lastSequence)
+                end.contact = known.contact
                 return
             }
             end = ConversationEnd(file: file, path: path, sizeBytes: foundBytes, lastSequence: 0)
             if isNew {
                 end.isClosed = false
+                end.contact = Contact()
                 return
             }
             let (lines, completeBytes) = try ConversationTail.lines(
@@ -63,7 +65,13 @@ struct OpenConversation: Sendable {
         end.lastSequence += 1
         known?.insert(entry.identity)
         if let closes = entry.closes { end.isClosed = closes }
+        end.contact?.apply(entry)
         return line
+    }
+
+    /// Caches the contact as of the line with this number, unless a later line was appended.
+    mutating func keep(_ contact: Contact, through sequence: Int) {
+        if end.lastSequence == sequence { end.contact = contact }
     }
 
     /// Caches the result of a search, unless a later message has set the value.
@@ -90,6 +98,8 @@ struct ConversationEnd: Sendable {
     fileprivate(set) var lastSequence: Int
     /// Whether the customer's last message closed the conversation; nil until the file was searched for that message.
     var isClosed: Bool?
+    /// The contact up to the last line; nil until the last lines were read.
+    var contact: Contact?
 
     /// Returns the last lines, oldest first, with at most `maximumBytes` in total; the last one in any case.
     ///

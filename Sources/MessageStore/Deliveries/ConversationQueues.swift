@@ -364,6 +364,7 @@ extension ConversationQueues.Conversation {
         self.recording = .idle
         pending[index].recording = line.recording
         pending[index].event = line.event
+        pending[index].begins = line.begins
         guard pending[index].isParked else {
             recordedCount += 1
             return nil

@@ -22,6 +22,8 @@ package struct Delivery: Sendable {
     package let kind: Kind?
     /// The event that was decoded when the message was recorded; nil when it is no longer in memory.
     package let event: InboundEvent?
+    /// The conversation that the message begins; nil when it continues one, and for a replay.
+    package let begins: NewConversation?
     /// The id of the recent message whose choice this message repeats; no handler is called then.
     package let original: MessageID?
     /// The outcome that an earlier attempt decided; the handler must not be called again.
@@ -68,6 +70,7 @@ package struct Delivery: Sendable {
         attempt = Int(pending.attempt)
         kind = pending.recording.kind
         event = pending.event?.event
+        begins = pending.begins
         original = pending.recording.original
         decided = texts.decided?.outcome
         receivedAt = texts.receivedAt

@@ -28,6 +28,8 @@ struct PendingDelivery: Sendable {
     var text: CachedMessage?
     /// The event that was decoded when the message was recorded; kept only if the message is cached.
     var event: DecodedEvent?
+    /// The conversation that the message begins; nil when it continues one, or is not recorded yet.
+    var begins: NewConversation?
     /// The number of started attempts.
     var attempt: Int32 = 0
     /// Whether the message's payload reference is unresolved.
@@ -91,6 +93,7 @@ struct PendingDelivery: Sendable {
         record = state.record
         location = state.location
         related = state.related
+        begins = state.begins
         attempt = state.attempts
         tries = state.attempts
         awaitsReference = state.awaitsReference

@@ -120,12 +120,17 @@ extension Store {
     /// alone after several attempts, so that the conversation is not blocked forever.
     ///
     /// `original` is the recent message whose choice this one repeats, if any. `event` is cached for the
-    /// delivery if the message is.
+    /// delivery if the message is. A message that begins a new conversation, for example after a `silence`
+    /// of both sides, gets a record that says so before the line; without `silence` no message gets one.
     package func write(
         _ message: UnrecordedMessage, as kind: Kind, repeating original: MessageID? = nil,
-        event: InboundEvent? = nil
+        event: InboundEvent? = nil, silence: Duration? = nil
     ) throws -> RecordedLine {
         let lease = message.lease
+        var begins = lease.pending.begins
+        if let silence, original == nil, begins == nil {
+            begins = try beginning(with: message, after: silence)
+        }
         if !lease.pending.isReplay {
             let entry = ConversationEntry(
                 conversation: lease.conversation, record: lease.pending.record, at: message.receivedAt,
@@ -141,7 +146,25 @@ extension Store {
         }
         return RecordedLine(
             recording: .written(kind, repeats: original),
-            event: lease.pending.text == nil ? nil : event.map(DecodedEvent.init))
+            event: lease.pending.text == nil ? nil : event.map(DecodedEvent.init), begins: begins)
+    }
+
+    /// Returns the conversation that a message begins, after adding it to the journal; nil when it continues one.
+    private func beginning(
+        with message: UnrecordedMessage, after silence: Duration
+    ) throws(StoreError) -> NewConversation? {
+        let (pending, key) = (message.lease.pending, message.lease.conversation)
+        if pending.act != .writes || pending.isReplay { return nil }
+        let isReopened =
+            !assignments.isEmpty && assignments.withTable { $0.isReopened(by: message.record, of: key) }
+        // After a crash the file may have the lines of this message and of its answers.
+        let contact = try conversations.contact(key, before: pending.isRecovered ? message.record : nil)
+        guard
+            let begins = contact.next(at: message.receivedAt, isReopened: isReopened, silence: silence)
+        else { return nil }
+        // The record needs no sync of its own: without it, a restart decides the same from the same lines.
+        try journal.append(JournalBody.began(of: message.record, begins, at: .now()), for: .none)
+        return begins
     }
 
     /// How often recording is retried for a line that only its file refuses; then the line stays in the

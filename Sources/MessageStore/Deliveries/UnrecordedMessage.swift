@@ -47,4 +47,5 @@ package struct UnrecordedMessage: Sendable {
 package struct RecordedLine: Sendable {
     let recording: PendingDelivery.Recording
     let event: DecodedEvent?
+    var begins: NewConversation?
 }

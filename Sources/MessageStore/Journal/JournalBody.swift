@@ -109,6 +109,17 @@ enum JournalBody {
         }
     }
 
+    /// `{"type":"began","of":12,"at":"…","last":"…"}`: a conversation begins with this message of its customer.
+    ///
+    /// `last` is the time of the last message of either side before it; the customer's first conversation has none.
+    static func began(of record: UInt64, _ conversation: NewConversation, at: Timestamp) -> AppendedRecord {
+        self.record(.began(.init(of: record, conversation: conversation)), "began") {
+            $0.field("of", Int(record))
+            $0.field("at", at)
+            if let last = conversation.lastContact { $0.field("last", last) }
+        }
+    }
+
     /// The decision of a handler.
     ///
     /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"rejected","reason":"…",`
@@ -354,13 +365,14 @@ enum JournalBody {
     /// this record. Readers ignore other members.
     ///
     /// A copy in a later segment has `"by":"copy"`, and the original's record number in `changed`. Its
-    /// `ended` is the record with which the conversation last left a person, or 0.
+    /// `ended` is the record with which the conversation last left a person, or 0, and `reopened` the customer's
+    /// message that last opened the conversation after a close.
     static func assignment(
         _ assignment: Assignment, of conversation: ConversationKey, by change: String,
-        endedIn: UInt64? = nil, at: Timestamp
+        endedIn: UInt64? = nil, reopenedIn: UInt64 = 0, at: Timestamp
     ) -> AppendedRecord {
         let meaning = AssignmentRecord(
-            conversation: conversation, assignment: assignment, endedIn: endedIn)
+            conversation: conversation, assignment: assignment, endedIn: endedIn, reopenedIn: reopenedIn)
         return record(.assignment(meaning), "assignment") { writer in
             writer.field("at", at)
             writer.field("business", conversation.business.rawValue)
@@ -370,6 +382,7 @@ enum JournalBody {
             guard let endedIn else { return }
             writer.field("changed", Int(clamping: assignment.record))
             writer.field("ended", Int(clamping: endedIn))
+            if reopenedIn > 0 { writer.field("reopened", Int(clamping: reopenedIn)) }
         }
     }
 

@@ -8,6 +8,8 @@ enum JournalRecord: Hashable, Sendable {
     case message(Message)
     /// The payload of a message's reference was downloaded, or the download failed.
     case resolved(of: UInt64)
+    /// A customer's message is the first of a new conversation.
+    case began(Began)
     /// A handler's decision.
     case outcome(Outcome)
     /// A failed attempt to send a reply, with the time of the next attempt.
@@ -54,6 +56,11 @@ enum JournalRecord: Hashable, Sendable {
         var author: MessageAuthor?
         /// The number of the conversation's next line, when that person claims the conversation with the message.
         var claimedAt: Int?
+    }
+
+    struct Began: Hashable, Sendable {
+        let of: UInt64
+        let conversation: NewConversation
     }
 
     struct Outcome: Hashable, Sendable {
@@ -136,6 +143,7 @@ enum JournalRecord: Hashable, Sendable {
         case .resolved(let record), .files(let record), .dropped(let record, _),
             .carried(let record, _, _, _):
             record
+        case .began(let began): began.of
         case .outcome(let outcome): outcome.of
         case .replyAttempt(let attempt): attempt.of
         case .reply(let reply): reply.of
@@ -154,9 +162,8 @@ enum JournalRecord: Hashable, Sendable {
         case .carried(_, _, let conversation, _): conversation
         case .other(let conversation): conversation
         case .outcome(let outcome): outcome.handOff?.conversation
-        case .resolved, .replyAttempt, .files, .attempt, .finished, .dropped, .checkpoint, .unsynced,
-            .segment,
-            .erased:
+        case .resolved, .began, .replyAttempt, .files, .attempt, .finished, .dropped, .checkpoint,
+            .unsynced, .segment, .erased:
             nil
         }
     }
@@ -199,7 +206,7 @@ enum JournalRecord: Hashable, Sendable {
         case .message, .resolved, .outcome, .reply, .files, .carried, .assignment, .other: true
         case .finished(let finished):
             finished.reason != nil || finished.original != nil || finished.isRefusal
-        case .replyAttempt, .attempt, .dropped, .checkpoint, .unsynced, .segment, .erased: false
+        case .began, .replyAttempt, .attempt, .dropped, .checkpoint, .unsynced, .segment, .erased: false
         }
     }
 
@@ -235,6 +242,9 @@ enum JournalRecord: Hashable, Sendable {
         guard let of = root.record("of") else { return nil }
         if type.equals("finished") { return .finished(Finished(root, of: of)) }
         if type.equals("outcome") { return .outcome(Outcome(root, of: of)) }
+        if type.equals("began") {
+            return .began(Began(of: of, conversation: NewConversation(lastContact: root.timestamp("last"))))
+        }
         if type.equals("reply") { return Reply(root, of: of).map { .reply($0) } }
         if type.equals("replyAttempt") { return ReplyAttempt(root, of: of).map { .replyAttempt($0) } }
         if type.equals("files") { return .files(of: of) }
@@ -334,6 +344,7 @@ extension AssignmentRecord {
         self.conversation = conversation
         self.assignment = assignment
         endedIn = root["ended"]?.int.flatMap { $0 >= 0 ? UInt64($0) : nil }
+        reopenedIn = root.record("reopened") ?? 0
     }
 
     /// Parses the hand-off in an outcome; nil when it has none.

@@ -30,7 +30,7 @@ struct JournalState: Sendable {
                 self.conversation = conversation
                 at = reply.at ?? Timestamp(milliseconds: 0)
                 state = MessageState(failureIn: number, at: location)
-            case .resolved, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .carried,
+            case .resolved, .began, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .carried,
                 .assignment, .checkpoint, .unsynced, .segment, .erased, .other:
                 return nil
             }
@@ -137,6 +137,7 @@ struct JournalState: Sendable {
                 ledger.recordCarried(letter, of: conversation.business, in: location.segment)
             }
         case .resolved(let of), .files(let of): change(of, record, number: number, at: location)
+        case .began(let began): change(began.of, record, number: number, at: location)
         case .attempt(let attempt): change(attempt.of, record, number: number, at: location)
         case .replyAttempt(let attempt): change(attempt.of, record, number: number, at: location)
         case .outcome(let outcome): decide(outcome, record, number: number, at: location)

@@ -22,6 +22,8 @@ struct MessageState: Sendable {
     let act: ReceivedMessage.Act
     /// Whether the message's payload reference is unresolved.
     private(set) var awaitsReference: Bool
+    /// The conversation that the message begins; nil when it continues one.
+    private(set) var begins: NewConversation?
     /// The places of the message's later records (resolved, files, outcome, and the end after a refused
     /// answer), in order.
     private(set) var related: [RecordLocation] = []
@@ -135,6 +137,7 @@ struct MessageState: Sendable {
         case .files where !hasFiles:
             hasFiles = true
             related.append(location)
+        case .began(let began): begins = begins ?? began.conversation
         case .outcome(let outcome): decide(outcome, number: number, at: location)
         case .replyAttempt(let attempt): change(attempt.index) { $0.apply(attempt) }
         case .reply(let reply): change(reply.index) { $0.end(reply, by: number) }

@@ -152,7 +152,8 @@ function builder({ options, ...kinds }, build) {
  *
  * The members of the protocol's `event` are properties: `kind`, `customer`, `text`, `selectedIdentifier`,
  * `selectedIdentifiers`, `startTime`, `answers`, `locale` and so on; a missing one is undefined. `afterPerson` is a number in
- * the first event after a person answered: the `seq` of the first line without the bot.
+ * the first event after a person answered: the `seq` of the first line without the bot. `isNew` says that the event begins a
+ * conversation, and `isReturning` that its customer wrote before, at `lastContact`.
  */
 export class Event {
   #params;
@@ -169,6 +170,9 @@ export class Event {
     this.traceparent = params.traceparent;
     this.afterGap = params.afterGap ?? false;
     this.afterPerson = params.afterPerson;
+    this.isNew = params.conversation?.isNew ?? false;
+    this.isReturning = params.conversation?.isReturning ?? false;
+    this.lastContact = params.conversation?.lastContact;
     this.history = params.history ?? [];
     this.state = structuredClone(params.state ?? {});
   }

@@ -415,6 +415,14 @@ test("the first event after a person says so", () => {
   assert.equal(new Event(params("text")).afterPerson, undefined);
 });
 
+test("the first event of a conversation says so, and whether the customer wrote before", () => {
+  const lastContact = "2026-07-10T17:00:00.000Z";
+  const event = new Event({ ...params("text"), conversation: { isNew: true, isReturning: true, lastContact } });
+  assert.deepEqual([event.isNew, event.isReturning, event.lastContact], [true, true, lastContact]);
+  const later = new Event(params("text"));
+  assert.deepEqual([later.isNew, later.isReturning, later.lastContact], [false, false, undefined]);
+});
+
 // A child process.
 
 const BOT = `

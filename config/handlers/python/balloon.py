@@ -211,6 +211,7 @@ class Event:
     `selected_identifier`, `selected_identifiers`, `start_time`, `answers`, `locale` and so on; a missing one is None.
     `traceparent` is the W3C trace context of this attempt; send it with your own requests.
     `after_person` is a number in the first event after a person answered: the `seq` of the first line without the bot.
+    `is_new` says that the event begins a conversation, and `is_returning` that its customer wrote before, at `last_contact`.
     """
 
     def __init__(self, params, config=None):
@@ -221,6 +222,10 @@ class Event:
         self.traceparent = params.get("traceparent")
         self.after_gap = params.get("afterGap", False)
         self.after_person = params.get("afterPerson")
+        conversation = params.get("conversation") or {}
+        self.is_new = conversation.get("isNew", False)
+        self.is_returning = conversation.get("isReturning", False)
+        self.last_contact = conversation.get("lastContact")
         self.history = params.get("history") or []
         self.state = json.loads(json.dumps(params.get("state") or {}))
         self._end = time.monotonic() + params.get("deadlineMs", 30000) / 1000

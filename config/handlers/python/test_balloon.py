@@ -538,6 +538,14 @@ def test_the_first_event_after_a_person_says_so():
     assert balloon.Event(params("text")).after_person is None
 
 
+def test_the_first_event_of_a_conversation_says_so_and_whether_the_customer_wrote_before():
+    new = {"isNew": True, "isReturning": True, "lastContact": "2026-07-10T17:00:00.000Z"}
+    event = balloon.Event({**params("text"), "conversation": new})
+    assert (event.is_new, event.is_returning, event.last_contact) == tuple(new.values())
+    later = balloon.Event(params("text"))
+    assert (later.is_new, later.is_returning, later.last_contact) == (False, False, None)
+
+
 # A child process.
 
 BOT = """
