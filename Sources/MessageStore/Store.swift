@@ -108,7 +108,12 @@ package final class Store: Sendable {
             gate.record(result)
             // A person answers these conversations now, so waiting deliveries end at once, not at their next
             // attempt.
-            for key in assignments.settle(entries, result) { scheduler.resumeAll(of: key) }
+            for key in assignments.settle(entries, result) {
+                scheduler.resumeAll(of: key)
+                if assignments.withTable({ $0.assignment(of: key).state == .person }) {
+                    outbox.endPauses(of: key)
+                }
+            }
             deduplicator.settle(entries, result)
         }
         self.conversations = conversations

@@ -63,6 +63,8 @@ package struct ServerConfiguration: Sendable {
     package var api = APIConfiguration()
     /// A folder from which the inbox's files are read for each request; not configurable in the file.
     package var webFolder: String?
+    /// Whether automatic messages wait for their typing indicator; not configurable in the file.
+    package var pausesReplies = true
     /// The retry schedule of failed deliveries; not configurable in the file.
     var retrySchedule = RetrySchedule()
     /// The waits of payments; not configurable in the file.

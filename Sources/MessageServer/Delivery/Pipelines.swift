@@ -62,6 +62,10 @@ struct Pipelines: Sendable {
         deliveries.attempts = inspector?.attempts
         deliveries.levers = inspector?.levers
         self.deliveries = deliveries
+        store.pauseReplies { business, reply in
+            guard configuration.pausesReplies else { return nil }
+            return configuration.setting(\.replies.typing, of: business)??.length(before: reply)
+        }
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns,
             payments: payments?.parts, recentAnswers: recording.recentAnswers, observer: observer,

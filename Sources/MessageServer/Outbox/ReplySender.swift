@@ -28,7 +28,7 @@ final class ReplySender: Sendable {
     /// Learns which questions the customers have got.
     private let recentAnswers: RecentAnswers
     private let observer: any StageObserver
-    private let logger: Logger
+    let logger: Logger
     /// The time from the decision of a reply until it expires.
     private let lifetime: @Sendable () -> Duration
     /// The waits before a reply is sent again; half of each is random.
@@ -109,6 +109,7 @@ final class ReplySender: Sendable {
     func run() async {
         await withTaskExecutorPreference(executor) {
             await withDiscardingTaskGroup { group in
+                group.addTask { await self.showTyping() }
                 for await _ in store.replyWakeups {
                     while let entry = store.leaseExpiredReply(after: lifetime()) {
                         group.addTask(executorPreference: executor) { await self.expire(entry) }

@@ -56,6 +56,6 @@ extension Store {
         let key = ConversationKey(business: message.business, customer: message.customer)
         outbox.add(
             message, MessageKey(business: message.business, id: message.id), as: record,
-            isClosed: scheduler.closes(key))
+            isClosed: scheduler.closes(key), isRetry: true)
     }
 }

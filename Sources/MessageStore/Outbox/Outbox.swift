@@ -57,12 +57,46 @@ final class Outbox: Sendable {
     private let total = Atomic(0)
     private let timers = DispatchQueue(label: "balloon.outbox")
     private let wake: AsyncStream<Void>.Continuation
+    /// Computes the pause before a reply of a business; nil for no pause.
+    private let pauses = Mutex(PauseRule())
+    private let typing: AsyncStream<ReplyPause>.Continuation
+    /// Yields each pause that begins; the oldest are dropped when they are not read.
+    let begunPauses: AsyncStream<ReplyPause>
     /// Yields a value whenever a reply may have become available.
     let wakeups: AsyncStream<Void>
     /// The maximum bytes of cached texts.
     private static let maximumTextBytes = 16 << 20
 
-    init() { (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+    private struct PauseRule: Sendable {
+        var length: @Sendable (BusinessID, DecidedReply) -> Duration? = { _, _ in nil }
+    }
+
+    init() {
+        (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (begunPauses, typing) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(4096))
+    }
+
+    /// Sets the rule for the pauses before replies; without one there are none.
+    func setPauses(_ length: @escaping @Sendable (BusinessID, DecidedReply) -> Duration?) {
+        pauses.withLock { $0.length = length }
+    }
+
+    /// Returns the pause before a reply that was decided now; `end` ends it in any case.
+    func pause(
+        before reply: DecidedReply, of business: BusinessID, end: Timestamp? = nil
+    ) -> OutboxQueue.Pause? {
+        if reply.kind.isTyping { return nil }
+        return pauses.withLock(\.length)(business, reply).map {
+            OutboxQueue.Pause(length: $0, decidedAt: SteadyClock.now(), end: end)
+        }
+    }
+
+    /// Ends the pauses of a conversation, because a person writes in it.
+    func endPauses(of conversation: ConversationKey) {
+        if count == 0 { return }
+        state.withLock { $0.queue.endPauses(of: conversation) }
+        wake.yield()
+    }
 
     /// The number of replies that have not ended.
     var count: Int { total.load(ordering: .relaxed) }
@@ -119,11 +153,22 @@ final class Outbox: Sendable {
     }
 
     /// Leases the next reply that `selection` allows.
+    ///
+    /// A conversation whose pause begins meanwhile is yielded by ``begunPauses``, unless it is closed.
     func lease(_ selection: OutboxSelection, at now: Timestamp) -> Lease? {
-        state.withLock { state -> Lease? in
-            guard !state.isClosed, let entry = state.queue.lease(selection, at: now) else { return nil }
-            return state.leased(entry)
+        let (lease, starts) = state.withLock { state -> (Lease?, [(start: ReplyPause, isClosed: Bool)]) in
+            guard !state.isClosed else { return (nil, []) }
+            let entry = state.queue.lease(selection, at: now)
+            let starts = state.queue.takeBegunPauses().map {
+                ($0, state.closures[$0.conversation] == .closed)
+            }
+            return (entry.flatMap { state.leased($0) }, starts)
         }
+        for (start, isClosed) in starts {
+            if !isClosed { typing.yield(start) }
+            wakeSender(at: start.due)
+        }
+        return lease
     }
 
     /// Leases a reply that was decided longer than `lifetime` ago.
@@ -179,7 +224,10 @@ final class Outbox: Sendable {
     /// Removes a reply whose end is in the journal and whose line is written.
     func settle(_ id: ReplyID) {
         let isKnown = state.withLock { state in
-            guard let entry = state.queue.settle(id, at: SystemClock.nanoseconds()) else { return false }
+            guard
+                let entry = state.queue.settle(
+                    id, at: SystemClock.nanoseconds(), steady: SteadyClock.now())
+            else { return false }
             if let item = state.items.removeValue(forKey: id) {
                 state.items.shrink()
                 state.textBytes -= item.textBytes
@@ -242,6 +290,7 @@ final class Outbox: Sendable {
     func close() {
         state.withLock { $0.isClosed = true }
         wake.finish()
+        typing.finish()
     }
 
     /// Wakes the sender at `due`, which is a time of ``SteadyClock``; without it, at once.

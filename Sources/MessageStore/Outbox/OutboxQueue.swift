@@ -12,7 +12,8 @@ import BusinessMessages
 /// ```
 ///
 /// A postponed reply stays first in its conversation. The conversation is not in `ready` until the reply is
-/// due. Each operation takes O(1) or O(log n), independent of the number of conversations.
+/// due. So does a reply with a ``Pause``, which begins when the reply would be leased for the first time. Each
+/// operation takes O(1) or O(log n), independent of the number of conversations.
 struct OutboxQueue: Sendable {
     /// One queued reply.
     struct Entry: Sendable {
@@ -28,6 +29,21 @@ struct OutboxQueue: Sendable {
         var due: Timestamp?
         /// The earliest time at which a probe may lease this entry; nil means `due`.
         var notBefore: Timestamp?
+        /// The pause before the first attempt; nil without one, and once it has begun.
+        var pause: Pause?
+        /// Whether `due` is the end of a pause.
+        var isPausing = false
+    }
+
+    /// The time for which the customer sees that somebody types, before a reply is sent.
+    ///
+    /// It counts from the decision, or from the end of the conversation's previous reply if that is later. The
+    /// times are those of ``SteadyClock``.
+    struct Pause: Hashable, Sendable {
+        let length: Duration
+        let decidedAt: Timestamp
+        /// The time at which the pause ends in any case; nil for none.
+        var end: Timestamp?
     }
 
     private struct Node: Sendable {
@@ -46,6 +62,8 @@ struct OutboxQueue: Sendable {
         var first: ReplyID
         var last: ReplyID
         var phase: Phase
+        /// The end of the reply that was first before.
+        var endedAt: Timestamp?
     }
 
     private struct Business: Sendable {
@@ -73,6 +91,8 @@ struct OutboxQueue: Sendable {
     private var turns = Deque<BusinessID>()
     private var dues = MinimumHeap<Alarm>()
     private var decisions = MinimumHeap<Alarm>()
+    /// The pauses that began since ``takeBegunPauses()``.
+    private var begunPauses: [ReplyPause] = []
     /// The conversations whose replies are not sent until `releaseHeld` is called.
     private var held: Set<ConversationKey> = []
 
@@ -138,6 +158,9 @@ struct OutboxQueue: Sendable {
     mutating func add(_ entry: Entry) {
         let (id, key) = (entry.id, entry.conversation)
         guard nodes[id] == nil else { return }
+        var entry = entry
+        // The handler's own indicator already announces the reply behind it.
+        if let last = lines[key]?.last, nodes[last]?.entry.isTyping == true { entry.pause = nil }
         nodes[id] = Node(entry: entry, previous: lines[key]?.last)
         if let last = lines[key]?.last {
             nodes[last]?.next = id
@@ -152,18 +175,59 @@ struct OutboxQueue: Sendable {
     }
 
     /// Leases the first entry of a conversation that `selection` allows; nil when none can be sent now.
+    ///
+    /// An entry with a pause begins its pause instead, unless the entry is a probe.
     mutating func lease(_ selection: OutboxSelection, at now: Timestamp) -> Entry? {
         promote(at: now)
-        let key: ConversationKey? =
-            switch selection {
-            case .any(let excluded):
-                inFlight < maximumInFlight ? nextInTurn { !excluded.contains($0) } : nil
-            case .probe(.some(let business)): nextReady(of: business) ?? nextPostponed(of: business, at: now)
-            case .probe(nil): nextInTurn { _ in true } ?? nextPostponed(of: nil, at: now)
-            }
-        guard let key, let id = lines[key]?.first else { return nil }
-        lines[key]?.phase = .leased
-        return lease(id)
+        while let key = next(selection, at: now), let id = lines[key]?.first {
+            if case .any = selection, beginPause(of: id, in: key, at: now) { continue }
+            nodes[id]?.entry.pause = nil
+            nodes[id]?.entry.isPausing = false
+            lines[key]?.phase = .leased
+            return lease(id)
+        }
+        return nil
+    }
+
+    private mutating func next(_ selection: OutboxSelection, at now: Timestamp) -> ConversationKey? {
+        switch selection {
+        case .any(let excluded): inFlight < maximumInFlight ? nextInTurn { !excluded.contains($0) } : nil
+        case .probe(.some(let business)): nextReady(of: business) ?? nextPostponed(of: business, at: now)
+        case .probe(nil): nextInTurn { _ in true } ?? nextPostponed(of: nil, at: now)
+        }
+    }
+
+    /// Begins the pause of a conversation's first entry; false when it has none, or the pause is already over.
+    private mutating func beginPause(of id: ReplyID, in key: ConversationKey, at now: Timestamp) -> Bool {
+        guard let pause = nodes[id]?.entry.pause else { return false }
+        let begin = max(pause.decidedAt, lines[key]?.endedAt ?? pause.decidedAt)
+        let due = min(begin.advanced(by: pause.length), pause.end ?? now.advanced(by: pause.length))
+        guard due > now else { return false }
+        nodes[id]?.entry.pause = nil
+        nodes[id]?.entry.due = due
+        nodes[id]?.entry.isPausing = true
+        lines[key]?.phase = .waiting
+        dues.insert(Alarm(at: due, id: id))
+        begunPauses.append(ReplyPause(business: key.business, customer: key.customer, due: due))
+        enterTurn(key.business)
+        return true
+    }
+
+    /// Returns the pauses that began since the last call.
+    mutating func takeBegunPauses() -> [ReplyPause] {
+        defer { begunPauses = [] }
+        return begunPauses
+    }
+
+    /// Ends the pause of a conversation, and removes those of its later entries.
+    mutating func endPauses(of conversation: ConversationKey) {
+        for entry in entries(of: conversation) { nodes[entry.id]?.entry.pause = nil }
+        guard let line = lines[conversation], line.phase == .waiting,
+            nodes[line.first]?.entry.isPausing == true
+        else { return }
+        nodes[line.first]?.entry.due = nil
+        nodes[line.first]?.entry.isPausing = false
+        advance(conversation)
     }
 
     /// Leases the entry with this identity at any position; nil when it is leased or removed.
@@ -227,8 +291,8 @@ struct OutboxQueue: Sendable {
     /// Removes an entry, leased or not, and returns it; nil when the identity is unknown.
     ///
     /// The conversation's next entry can then be leased. `now`, in nanoseconds of a monotonic clock, is kept as the end of the
-    /// business's last reply.
-    mutating func settle(_ id: ReplyID, at now: UInt64? = nil) -> Entry? {
+    /// business's last reply; `steady` is the same time of ``SteadyClock``.
+    mutating func settle(_ id: ReplyID, at now: UInt64? = nil, steady: Timestamp? = nil) -> Entry? {
         guard let node = nodes[id] else { return nil }
         let key = node.entry.conversation
         if node.isLeased { endLease(id) }
@@ -237,7 +301,10 @@ struct OutboxQueue: Sendable {
         unlink(node, id)
         businesses[key.business]?.backlog.count -= 1
         if let now { businesses[key.business]?.backlog.endedAt = now }
-        if node.previous == nil, lines[key] != nil { advance(key) }
+        if node.previous == nil, lines[key] != nil {
+            lines[key]?.endedAt = steady
+            advance(key)
+        }
         removeStale(in: key.business)
         return node.entry
     }

@@ -12,6 +12,19 @@ extension Store {
     /// Yields a value in ``replyWakeups`` at `due`, which is a time of ``SteadyClock``; without it, at once.
     package func wakeReplySender(at due: Timestamp? = nil) { outbox.wakeSender(at: due) }
 
+    /// Sets the rule for the time that a customer sees somebody type before an automatic message; nil is no time.
+    ///
+    /// Nothing waits behind a handler's own indicator, after a restart, before a retry, and while a person has the
+    /// conversation.
+    package func pauseReplies(_ length: @escaping @Sendable (BusinessID, DecidedReply) -> Duration?) {
+        outbox.setPauses(length)
+    }
+
+    /// Yields each conversation whose customer shall see now that somebody types; ends when the store stops leasing.
+    ///
+    /// Only one consumer may read the stream.
+    package var begunPauses: AsyncStream<ReplyPause> { outbox.begunPauses }
+
     /// The number of unfinished replies; never blocks.
     package var queuedReplyCount: Int { outbox.count }
 
@@ -181,6 +194,10 @@ extension Store {
         _ outcome: DecidedOutcome, of delivery: Delivery, decision: RecordLocation,
         at: Timestamp
     ) {
+        let isPaused = !hasPerson(delivery.conversation)
+        // No pause holds back the first answer of a new conversation for more than 4 s after the customer's message.
+        let age = remaining(until: .now(), from: delivery.receivedAt)
+        let firstEnd = delivery.begins.map { _ in SteadyClock.now().advanced(by: .seconds(4) - age) }
         let entries = outcome.replies.enumerated().map { index, reply in
             let id = ReplyID(record: delivery.record, index: index)
             let text = ReplyText(
@@ -189,7 +206,10 @@ extension Store {
                 author: outcome.author, attributes: delivery.attributes)
             return (
                 entry: OutboxQueue.Entry(
-                    id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind.isTyping),
+                    id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind.isTyping,
+                    pause: isPaused
+                        ? outbox.pause(
+                            before: reply, of: delivery.business, end: index == 0 ? firstEnd : nil) : nil),
                 item: Outbox.Item(
                     place: .outcome(decision, event: delivery.location), text: text,
                     isRecovered: false, answersFailure: delivery.isReplyFailure)
@@ -201,6 +221,11 @@ extension Store {
             entries,
             closure: OutboxEntry.Closure(
                 isClosed: scheduler.closes(delivery.conversation), otherwise: isLatest ? .open : .unknown))
+    }
+
+    /// Whether a person has the conversation.
+    func hasPerson(_ key: ConversationKey) -> Bool {
+        !assignments.isEmpty && assignments.withTable { $0.assignment(of: key).state == .person }
     }
 
     /// Queues the unfinished replies of earlier processes.
@@ -226,7 +251,12 @@ extension Store {
 
 extension Outbox {
     /// Queues a proactive message, which counts as decided at the time when it was stored.
-    func add(_ message: ReceivedMessage, _ key: MessageKey, as record: JournalledRecord, isClosed: Bool?) {
+    ///
+    /// With `isRetry`, an operator sends it again, and no pause comes before it.
+    func add(
+        _ message: ReceivedMessage, _ key: MessageKey, as record: JournalledRecord, isClosed: Bool?,
+        isRetry: Bool = false
+    ) {
         let id = ReplyID(record: record.number, index: 0)
         let reply = DecidedReply(
             id: message.id, kind: message.outboundKind ?? .unrecognized, message: message.message)
@@ -235,7 +265,9 @@ extension Outbox {
             author: message.author, attributes: message.attributes)
         let entry = OutboxQueue.Entry(
             id: id, conversation: ConversationKey(business: message.business, customer: message.customer),
-            decidedAt: message.receivedAt, isTyping: reply.kind.isTyping)
+            decidedAt: message.receivedAt, isTyping: reply.kind.isTyping,
+            pause: isRetry || message.author?.isPerson == true
+                ? nil : pause(before: reply, of: message.business))
         let item = Item(
             place: .own(record.location), text: text, isRecovered: false,
             key: key, requestDigest: message.requestDigest)

@@ -117,7 +117,8 @@ struct Initialize: ParsableCommand {
             "name": "Shop",
             "handler": \(handler),
             "fallback": { "text": "An agent will reply soon." },
-            "people": { "text": "A colleague answers in a few minutes." }
+            "people": { "text": "A colleague answers in a few minutes." },
+            "replies": { "typing": {} }
         }
 
         """

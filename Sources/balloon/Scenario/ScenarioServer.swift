@@ -91,6 +91,8 @@ struct ScenarioServer {
             simulators.adjust(&$0)
             $0.listen = .tcp(host: "127.0.0.1", port: 0)
             $0.adminListen = .off
+            // The program that plays the customer does not look at indicators.
+            $0.pausesReplies = false
             // A scenario asks no question of the App Store.
             $0.apps = []
         }
