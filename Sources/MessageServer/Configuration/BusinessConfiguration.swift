@@ -9,7 +9,7 @@ import MessageStore
 /// ```
 ///
 /// These three members are required; `fallback`, `people`, `texts`, `authentication`, `applePay`, `concurrency`,
-/// `deadlineSeconds`, `logLevel`, `newAfterHours`, `replies`, `quota` and `retention` are optional. The slug is the file's name.
+/// `deadlineSeconds`, `logLevel`, `newAfterHours`, `replies`, `disclosure`, `terms`, `firstAnswer`, `quota` and `retention` are optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
@@ -40,6 +40,8 @@ package struct BusinessConfiguration: Sendable {
     /// ``StoreSettings/maximumPendingDeliveries`` when nil.
     package var maximumPendingMessages: Int?
 
+    /// What the server itself sends at the start of a conversation.
+    package var opening = OpeningConfiguration()
     /// How its automatic messages are sent.
     package var replies = RepliesConfiguration()
     /// The silence of both sides after which its customer's message begins a new conversation, JSON:

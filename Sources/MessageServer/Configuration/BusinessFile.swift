@@ -42,10 +42,8 @@ enum BusinessFile {
             fallback(&$0, root["fallback"]?["handler"].map(request), handlers)
         }
         business.people = reader.object("people", PeopleConfiguration.read)
-        _ = reader.object("texts") { business.people?.readTexts(&$0) }
-        if reader.has("texts"), !reader.has("people") {
-            reader.problem("has \"texts\" without \"people\"", hint: "add \"people\", whose texts these are")
-        }
+        business.opening = OpeningConfiguration.read(&reader)
+        _ = reader.object("texts") { business.readTexts(&$0) }
         for key in ["authentication", "applePay"] where secrets == nil { reader.has(key) }
         if let secrets {
             business.authentication = reader.object("authentication") {

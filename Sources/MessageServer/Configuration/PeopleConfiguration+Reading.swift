@@ -70,25 +70,8 @@ extension PeopleConfiguration {
         return menu
     }
 
-    /// Reads `texts` of the business's file: texts by key and language, for keys that the file uses.
-    mutating func readTexts(_ reader: inout ObjectReader) {
-        func texts(_ key: String, _ text: inout Localized<String>) {
-            _ = reader.object(key) { reader in
-                text.languages = reader.languages { reader, language in
-                    guard let text = reader.text(language) else { return nil }
-                    Self.check(text, &reader)
-                    return text.text
-                }
-                return ()
-            }
-        }
-        texts(ServerText.wait.rawValue, &text)
-        guard var unclaimed = unclaimedText else { return }
-        texts(ServerText.unclaimed.rawValue, &unclaimed)
-        unclaimedText = unclaimed
-    }
-
-    private static func check(_ text: Setting, _ reader: inout ObjectReader) {
+    /// Reports a text that is empty or too long.
+    static func check(_ text: Setting, _ reader: inout ObjectReader) {
         guard text.text.allSatisfy(\.isWhitespace) || text.text.utf8.count > maximumTextBytes else { return }
         reader.report(
             text, "is empty or longer than \(maximumTextBytes) bytes", hint: "write what customers are told")

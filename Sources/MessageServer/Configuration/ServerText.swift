@@ -4,6 +4,10 @@ package enum ServerText: String, CaseIterable, Sendable {
     case wait
     /// The text for a customer who has waited long: `people.unclaimedText` in every other language.
     case unclaimed
+    /// The text that says that automation answers: `disclosure` in every other language.
+    case disclosure
+    /// The text while the handler takes its time: `firstAnswer.text` in every other language.
+    case firstAnswer
 
     /// The languages of ``sample(in:)``.
     package static let sampleLanguages = ["en", "de"]
@@ -19,6 +23,12 @@ package enum ServerText: String, CaseIterable, Sendable {
             language == "de"
                 ? "Gerade sind alle im Gespräch. Wir haben Sie nicht vergessen."
                 : "All of us are busy. We have not forgotten you."
+        case .disclosure:
+            language == "de"
+                ? "Hier antwortet ein automatischer Assistent. Schreiben Sie \u{201E}help\u{201C} für einen Menschen."
+                : "You are writing with an automated assistant. Write \u{201C}help\u{201D} for a person."
+        case .firstAnswer:
+            language == "de" ? "Einen Moment, bitte." : "One moment, please."
         }
     }
 }
@@ -29,6 +39,8 @@ extension BusinessConfiguration {
         switch key {
         case .wait: people?.text
         case .unclaimed: people?.unclaimedText
+        case .disclosure: opening.disclosure
+        case .firstAnswer: opening.firstAnswer?.text
         }
     }
 

@@ -334,8 +334,12 @@ extension DeliveryPipeline {
         waitsForPerson: Bool = false, wish: Placement? = nil, note: String? = nil,
         by author: MessageAuthor = .handler, _ stages: inout DeliveryStages
     ) async throws -> Handled {
+        var replies = answer.replies
+        if let opening, replies.contains(where: { !$0.kind.isTyping }) {
+            replies = try await opening.replies(before: delivery) + replies
+        }
         let decided = DecidedOutcome(
-            result, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson,
+            result, replies: replies, state: answer.state, waitsForPerson: waitsForPerson,
             placement: wish, note: note, author: author)
         defer { withExtendedLifetime(answer.hold) {} }
         // A decision that needs no separate record is written into the record of the delivery's end.

@@ -19,6 +19,8 @@ struct DeliveryPipeline: Sendable {
     let logger: Logger
     /// Releases the results of sign-ins; nil when the server offers no sign-ins.
     var signIns: SignInReleases?
+    /// Adds what comes before the first automatic message of a conversation; nil adds nothing.
+    var opening: Opening?
     /// Finds the payments to which Apple's events belong; nil when the server offers no payments.
     var payments: PaymentResults?
     /// Records the calls of handlers for the inspector; nil without one.

@@ -14,6 +14,7 @@ struct Pipelines: Sendable {
     let deliveries: DeliveryPipeline
     let sender: ReplySender
     let watch: AssignmentWatch
+    let opening: Opening
 
     /// Composes the pipelines for the messages of `store`.
     ///
@@ -35,14 +36,16 @@ struct Pipelines: Sendable {
         let replyFiles = ReplyFiles(
             gateway: gateway, files: files, maximumBytes: { configuration.attachments.maximumBytes })
         resolver = PayloadResolver(store: store, gateway: gateway, observer: observer, logger: logger)
+        opening = Opening(store: store, configuration: configuration)
         watch = AssignmentWatch(
-            store: store, settings: PeopleSettings(configuration),
+            store: store, opening: opening, settings: PeopleSettings(configuration),
             presence: PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger),
             logger: logger)
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
         recording = RecordPipeline(
             store: store, observer: observer,
             recentAnswers: RecentAnswers(after: store.latestRecoveredMessageAt), handOffs: handOffs,
+            firstAnswers: FirstAnswers(store: store, opening: opening, configuration: configuration),
             silence: { configuration.setting(\.silence, of: $0) ?? NewConversation.silence })
         var deliveries = DeliveryPipeline(
             store: store,
@@ -53,6 +56,7 @@ struct Pipelines: Sendable {
                     configuration.attachments.concurrency,
                     share: configuration.attachments.share(among: configuration.businesses.count))),
             replyFiles: replyFiles, handOffs: handOffs, observer: observer, logger: logger)
+        deliveries.opening = opening
         deliveries.retrySchedule = configuration.retrySchedule
         if let signIns, let signInClient {
             deliveries.signIns = SignInReleases(
@@ -63,12 +67,12 @@ struct Pipelines: Sendable {
         deliveries.levers = inspector?.levers
         self.deliveries = deliveries
         store.pauseReplies { business, reply in
-            guard configuration.pausesReplies else { return nil }
-            return configuration.setting(\.replies.typing, of: business)??.length(before: reply)
+            reply.typingTime(of: business, configuration)
         }
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns,
-            payments: payments?.parts, recentAnswers: recording.recentAnswers, observer: observer,
+            payments: payments?.parts, opening: opening, recentAnswers: recording.recentAnswers,
+            observer: observer,
             logger: logger, lifetime: configuration.gateway.replyLifetime,
             businessCount: { configuration.businesses.count },
             reportsFailures: reportsFailures)

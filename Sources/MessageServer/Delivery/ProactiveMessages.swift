@@ -15,13 +15,17 @@ final class ProactiveMessages: Sendable {
         let store: Store
         let signIns: SignInSettings
         let payments: PaymentResults?
+        let opening: Opening?
     }
 
     /// Accepts messages from now on; `signIns` are the providers of the businesses.
     func open(
-        _ store: Store, signIns: SignInSettings = SignInSettings(), payments: PaymentResults? = nil
+        _ store: Store, signIns: SignInSettings = SignInSettings(), payments: PaymentResults? = nil,
+        opening: Opening? = nil
     ) {
-        opened.withLock { $0 = Opened(store: store, signIns: signIns, payments: payments) }
+        opened.withLock {
+            $0 = Opened(store: store, signIns: signIns, payments: payments, opening: opening)
+        }
     }
 
     /// Ends a payment request before it is paid; false when it is not open.
@@ -70,6 +74,9 @@ final class ProactiveMessages: Sendable {
             business: business, customer: customer, id: id, message: json, outboundKind: checked.kind,
             author: .handler)
         do {
+            if !checked.kind.isTyping, !store.assignment(of: business, customer).isAssigned {
+                try await opened.opening?.send(in: ConversationID(business: business, customer: customer))
+            }
             switch try await store.send(received) {
             case .stored, .duplicate: return id
             case .failed: throw HandlerHostError.notStored

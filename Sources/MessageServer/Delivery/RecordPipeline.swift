@@ -10,6 +10,8 @@ struct RecordPipeline: Sendable {
     let observer: any StageObserver
     let recentAnswers: RecentAnswers
     let handOffs: HandOffs
+    /// Answers for handlers that take their time; nil without them.
+    var firstAnswers: FirstAnswers?
     /// The silence of both sides after which a conversation of a business is new.
     var silence: @Sendable (BusinessID) -> Duration = { _ in NewConversation.silence }
 
@@ -28,6 +30,7 @@ struct RecordPipeline: Sendable {
         let original = try original(of: event, message)
         let line = try write(message, as: event.kind, &stages, repeating: original, event)
         if original == nil { handOffs.record(event, of: message) }
+        if let begins = line.begins { firstAnswers?.schedule(message, beginning: begins) }
         return line
     }
 

@@ -91,6 +91,7 @@ extension ReplySender {
         if entry.reply.kind.isTyping, entry.decidedAt.advanced(by: Self.typingLifetime) < .now() {
             return .dropped(reason: typingOverReason)
         }
+        if let until = entry.until, until < .now() { return .dropped(reason: lateReason) }
         if let reason = store.reasonToPark(entry.id.record) {
             return .refused(status: nil, reason: reason)
         }
@@ -124,4 +125,5 @@ extension ReplySender {
 /// The reason that is recorded for a reply to a customer who has closed the conversation.
 private let closedReason = "not sent: the customer has closed the conversation and not written since"
 private let fileMissingReason = "not sent: one of its files is no longer kept"
+private let lateReason = "not sent: its time is over"
 private let typingOverReason = "not sent: typing is shown for a minute at most"

@@ -34,6 +34,12 @@ extension ReplySender {
             if key != nil { try await checkOpen(request) }
             let hold = replyFiles.files.hold(for: request.business)
             let message = try await message(request, id, key, hold)
+            if request.isAutomatic, message.outboundKind?.isTyping == false,
+                !store.assignment(of: request.business, request.customer).isAssigned
+            {
+                try await opening?.send(
+                    in: ConversationID(business: request.business, customer: request.customer))
+            }
             let result = try await store.keep(message, takes: request.takes)
             withExtendedLifetime(hold) {}
             guard result == .duplicate else { return nil }

@@ -29,18 +29,16 @@ extension ReplySender {
         guard start.due > SteadyClock.now(),
             (try? store.isClosedByCustomer(start.business, start.customer)) == false
         else { return }
+        let pause = Duration.milliseconds(start.due.milliseconds - SteadyClock.now().milliseconds)
         await withTaskGroup { group in
             group.addTask { [gateway, logger] in
                 await TypingIndicators.sender(gateway, logger)(
                     ConversationID(business: start.business, customer: start.customer), true)
             }
-            group.addTask { _ = try? await Task.sleep(for: remaining(until: start.due)) }
+            // A cancelled sleep ends early.
+            group.addTask { _ = try? await Task.sleep(for: pause) }
             await group.next()
             group.cancelAll()
         }
-    }
-
-    private func remaining(until due: Timestamp) -> Duration {
-        .milliseconds(max(0, due.milliseconds - SteadyClock.now().milliseconds))
     }
 }

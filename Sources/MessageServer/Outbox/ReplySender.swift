@@ -25,6 +25,8 @@ final class ReplySender: Sendable {
     /// The callers that wait for the outcome of a proactive message.
     let outcomes = SendOutcomes()
     let gateway: GatewayClient
+    /// Adds what comes before the first automatic message of a conversation; nil adds nothing.
+    let opening: Opening?
     /// Learns which questions the customers have got.
     private let recentAnswers: RecentAnswers
     private let observer: any StageObserver
@@ -66,7 +68,8 @@ final class ReplySender: Sendable {
     init(
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
         signIns: SignInSettings? = nil, payments: PaymentParts? = nil,
-        recentAnswers: RecentAnswers = RecentAnswers(after: nil), observer: any StageObserver,
+        opening: Opening? = nil, recentAnswers: RecentAnswers = RecentAnswers(after: nil),
+        observer: any StageObserver,
         logger: Logger,
         lifetime: @escaping @Sendable @autoclosure () -> Duration = .seconds(72 * 3600),
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
@@ -80,6 +83,7 @@ final class ReplySender: Sendable {
         self.replyFiles = replyFiles
         self.signIns = SignInParts(requests: store.requests, settings: signIns)
         self.payments = payments ?? PaymentParts(requests: store.requests)
+        self.opening = opening
         self.recentAnswers = recentAnswers
         self.observer = observer
         self.logger = logger

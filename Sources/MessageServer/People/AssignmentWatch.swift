@@ -35,6 +35,7 @@ final class AssignmentWatch: Sendable {
     /// The deliveries that wait for their handler.
     let waits = HandlerWaits()
     private let store: Store
+    private let opening: Opening?
     private let logger: Logger
     private let told = Mutex<[ConversationID: Told]>([:])
     private let signs = Mutex<[ConversationID: Sign]>([:])
@@ -55,8 +56,12 @@ final class AssignmentWatch: Sendable {
     /// The number of a conversation's last lines that the rules of the queues look at.
     private static let maximumRoutingLines = 50
 
-    init(store: Store, settings: PeopleSettings, presence: PeoplePresence, logger: Logger) {
+    init(
+        store: Store, opening: Opening? = nil, settings: PeopleSettings, presence: PeoplePresence,
+        logger: Logger
+    ) {
         self.store = store
+        self.opening = opening
         self.settings = settings
         self.presence = presence
         self.logger = logger
@@ -282,6 +287,7 @@ final class AssignmentWatch: Sendable {
         guard try await !wasSaid(id, in: name, assignment) else {
             return recordTaken(step, in: name, assignment)
         }
+        try await opening?.send(in: name)
         let reply = Reply.text(text)
         let message = ReceivedMessage(
             business: name.business, customer: name.customer, id: id,

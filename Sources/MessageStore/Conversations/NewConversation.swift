@@ -36,7 +36,7 @@ struct Contact: Hashable, Sendable {
         guard !line.isFilesOnly else { return }
         apply(
             at: line.at, line.kind, isInbound: line.direction == .inbound,
-            isDelivered: line.outcome == ReplyState.Status.accepted.rawValue)
+            isDelivered: line.isDelivered)
     }
 
     /// Indicators and undelivered replies are no contact.
@@ -53,4 +53,12 @@ struct Contact: Hashable, Sendable {
         }
         return nil
     }
+}
+
+extension ConversationLine {
+    /// Whether the line is a customer's message that may begin a conversation.
+    var mayBegin: Bool { direction == .inbound && !isFilesOnly && !kind.isTyping && kind != .close }
+
+    /// Whether the line is a message of the business that the gateway accepted.
+    var isDelivered: Bool { outcome == ReplyState.Status.accepted.rawValue }
 }

@@ -86,6 +86,11 @@ struct ConversationQueues: Sendable {
         return first
     }
 
+    /// Whether the message of a conversation is unfinished, and its outcome is not decided.
+    func isUndecided(_ record: UInt64, of key: ConversationKey) -> Bool {
+        conversations[key]?.delivery(record)?.isDecided == false
+    }
+
     /// Whether the next delivery to lease is a suspect.
     func isSuspectNext(of key: ConversationKey) -> Bool {
         conversations[key]?.pending.first?.isSuspect ?? false

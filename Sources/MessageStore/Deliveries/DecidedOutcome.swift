@@ -45,9 +45,12 @@ package struct DecidedReply: Hashable, Sendable {
     package var kind: Kind
     /// The message for the gateway, a JSON object.
     package var message: [UInt8]
+    /// The author, if it is not the author of the outcome: a text of the server before a handler's replies.
+    package var author: MessageAuthor?
 
     /// Creates a reply from an encoded message.
-    package init(id: MessageID, kind: Kind, message: [UInt8]) {
+    package init(id: MessageID, kind: Kind, message: [UInt8], author: MessageAuthor? = nil) {
+        self.author = author
         self.id = id
         self.kind = kind
         self.message = message

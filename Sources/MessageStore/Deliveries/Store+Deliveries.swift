@@ -155,12 +155,11 @@ extension Store {
     ) throws(StoreError) -> NewConversation? {
         let (pending, key) = (message.lease.pending, message.lease.conversation)
         if pending.act != .writes || pending.isReplay { return nil }
-        let isReopened =
-            !assignments.isEmpty && assignments.withTable { $0.isReopened(by: message.record, of: key) }
         // After a crash the file may have the lines of this message and of its answers.
         let contact = try conversations.contact(key, before: pending.isRecovered ? message.record : nil)
         guard
-            let begins = contact.next(at: message.receivedAt, isReopened: isReopened, silence: silence)
+            let begins = contact.next(
+                at: message.receivedAt, isReopened: isReopened(by: message.record, key), silence: silence)
         else { return nil }
         // The record needs no sync of its own: without it, a restart decides the same from the same lines.
         try journal.append(JournalBody.began(of: message.record, begins, at: .now()), for: .none)

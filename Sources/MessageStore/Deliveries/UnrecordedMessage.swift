@@ -47,5 +47,6 @@ package struct UnrecordedMessage: Sendable {
 package struct RecordedLine: Sendable {
     let recording: PendingDelivery.Recording
     let event: DecodedEvent?
-    var begins: NewConversation?
+    /// The conversation that the message begins; nil when it continues one.
+    package var begins: NewConversation?
 }

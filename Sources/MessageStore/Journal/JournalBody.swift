@@ -33,7 +33,7 @@ enum JournalBody {
     /// `"act":"closes"` or `"neither"` for a message without content.
     ///
     /// A proactive message of kind `text` has `"outbound":"text"` and its ``MessageAuthor``. `"request":"…"`
-    /// is the SHA-256 of the API request that sent it. `"claims":12` means that the author claims the
+    /// is the SHA-256 of the API request that sent it, and `"until":"…"` the time after which it is not sent. `"claims":12` means that the author claims the
     /// conversation; the number is that of the conversation's next line.
     static func message(
         _ message: ReceivedMessage, _ key: MessageKey, replayOf original: UInt64? = nil,
@@ -51,6 +51,7 @@ enum JournalBody {
             writer.field("outbound", message.outboundKind?.rawValue)
             writer.record(author: message.author)
             writer.field("request", message.requestDigest)
+            if let until = message.until { writer.field("until", until) }
             writer.field("claims", sequence)
             if message.act != .writes { writer.field("act", message.act.rawValue) }
             write(message.attributes, to: &writer)
@@ -124,7 +125,7 @@ enum JournalBody {
     ///
     /// `{"type":"outcome","of":12,"at":"…","attempt":1,"kind":"text","outcome":"rejected","reason":"…",`
     /// `"replyCount":2,"replies":[…]}`;
-    /// each reply is `{"id":"…","kind":"text","message":{…}}`. Outcomes are `handled`, `rejected`,
+    /// each reply is `{"id":"…","kind":"text","message":{…}}`, with an author of its own if that is not the outcome's. Outcomes are `handled`, `rejected`,
     /// `handedOff` and `failed`; `failed` comes with the `"problems":[…]` of the refused answer. The record
     /// also has the ``MessageAuthor`` of the replies.
     ///
@@ -168,6 +169,7 @@ enum JournalBody {
                     writer.object { writer in
                         writer.field("id", reply.id.rawValue)
                         writer.field("kind", reply.kind.rawValue)
+                        if let author = reply.author { writer.record(author: author) }
                         writer.key("message")
                         writer.raw(oneLine(reply.message))
                     }

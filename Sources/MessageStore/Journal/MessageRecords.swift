@@ -90,5 +90,6 @@ extension DecidedReply {
         id = MessageID(value["id"]?.string ?? "")
         kind = value["kind"]?.string.flatMap(Kind.init) ?? .unrecognized
         message = Array(value["message"]?.text ?? [])
+        author = MessageAuthor(value)
     }
 }

@@ -28,6 +28,8 @@ package struct ReceivedMessage: Sendable {
     ///
     /// It shows whether a repeated request has the same content.
     package let requestDigest: String?
+    /// The time after which a proactive message is not sent; nil for none.
+    package let until: Timestamp?
     /// The message's effect on the conversation.
     package let act: Act
     /// The arrival time.
@@ -58,9 +60,10 @@ package struct ReceivedMessage: Sendable {
     package init(
         business: BusinessID, customer: CustomerID, id: MessageID, attributes: ReceivedAttributes = .init(),
         message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil,
-        author: MessageAuthor? = nil, requestDigest: String? = nil, act: Act = .writes,
-        receivedAt: Timestamp = .now()
+        author: MessageAuthor? = nil, requestDigest: String? = nil, until: Timestamp? = nil,
+        act: Act = .writes, receivedAt: Timestamp = .now()
     ) {
+        self.until = until
         self.business = business
         self.customer = customer
         self.id = id

@@ -29,6 +29,8 @@ package struct OutboxEntry: Sendable {
     package let attempts: Int
     /// The author, if the record names one.
     package let author: MessageAuthor?
+    /// The time after which it is not sent; nil for none.
+    package var until: Timestamp?
     /// The attributes of the answered message.
     package let attributes: ReceivedAttributes
     /// Whether the reply answers another reply's failure; its own failure is then not reported.
@@ -46,8 +48,8 @@ package struct OutboxEntry: Sendable {
 
     /// Whether a failure is reported to the handler that decided the reply.
     ///
-    /// That is so only for a reply to a customer's message.
-    package var isReportable: Bool { inReplyTo != nil && !answersFailure }
+    /// That is so only for a reply to a customer's message, and not for the server's text before it.
+    package var isReportable: Bool { inReplyTo != nil && !answersFailure && reply.author == nil }
 
     var conversation: ConversationKey { ConversationKey(business: business, customer: customer) }
 }

@@ -12,6 +12,8 @@ final class ReplyText: Sendable {
     let inReplyTo: MessageID?
     /// The author, if the record names one.
     let author: MessageAuthor?
+    /// The time after which a proactive message is not sent; nil for none.
+    let until: Timestamp?
     /// The attributes of the answered message.
     let attributes: ReceivedAttributes
 
@@ -26,8 +28,9 @@ final class ReplyText: Sendable {
 
     init(
         business: BusinessID, customer: CustomerID, reply: DecidedReply, inReplyTo: MessageID?,
-        author: MessageAuthor?, attributes: ReceivedAttributes
+        author: MessageAuthor?, until: Timestamp? = nil, attributes: ReceivedAttributes
     ) {
+        self.until = until
         self.business = business
         self.customer = customer
         self.reply = reply
@@ -46,11 +49,13 @@ final class ReplyText: Sendable {
             content = line
             inReplyTo = nil
             author = MessageAuthor(line)
+            until = line.timestamp("until")
         case .outcome(let outcome, let event):
             line = try reader.line(at: event).root
             let decided = try reader.line(at: outcome).root
             content = decided["replies"]?.elements.dropFirst(id.index).first { _ in true }
-            author = MessageAuthor(decided)
+            author = content.flatMap { MessageAuthor($0) } ?? MessageAuthor(decided)
+            until = nil
             inReplyTo = line["id"]?.string.map { MessageID($0) }
         }
         guard let business = line["business"]?.string, let customer = line["customer"]?.string, let content,
@@ -59,7 +64,9 @@ final class ReplyText: Sendable {
         self.business = BusinessID(business)
         self.customer = CustomerID(customer)
         let kind = (content["outbound"] ?? content["kind"])?.string.flatMap(Kind.init) ?? .unrecognized
-        reply = DecidedReply(id: MessageID(messageID), kind: kind, message: Array(message.text))
+        reply = DecidedReply(
+            id: MessageID(messageID), kind: kind, message: Array(message.text),
+            author: inReplyTo == nil ? nil : MessageAuthor(content))
         attributes = ReceivedAttributes(line["attributes"])
     }
 }

@@ -173,7 +173,7 @@ extension Store {
             return OutboxEntry(
                 id: queued.id, business: text.business, customer: text.customer, reply: text.reply,
                 inReplyTo: text.inReplyTo, decidedAt: queued.decidedAt, attempts: queued.attempts,
-                author: text.author, attributes: text.attributes,
+                author: text.author, until: text.until, attributes: text.attributes,
                 answersFailure: item.answersFailure, closure: closure, isRecovered: item.isRecovered)
         } catch {
             guard marksUnreadable else { return nil }
@@ -203,7 +203,7 @@ extension Store {
             let text = ReplyText(
                 business: delivery.business, customer: delivery.customer, reply: reply,
                 inReplyTo: delivery.id,
-                author: outcome.author, attributes: delivery.attributes)
+                author: reply.author ?? outcome.author, attributes: delivery.attributes)
             return (
                 entry: OutboxQueue.Entry(
                     id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind.isTyping,
@@ -262,7 +262,7 @@ extension Outbox {
             id: message.id, kind: message.outboundKind ?? .unrecognized, message: message.message)
         let text = ReplyText(
             business: message.business, customer: message.customer, reply: reply, inReplyTo: nil,
-            author: message.author, attributes: message.attributes)
+            author: message.author, until: message.until, attributes: message.attributes)
         let entry = OutboxQueue.Entry(
             id: id, conversation: ConversationKey(business: message.business, customer: message.customer),
             decidedAt: message.receivedAt, isTyping: reply.kind.isTyping,

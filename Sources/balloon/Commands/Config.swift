@@ -37,7 +37,9 @@ struct Config: AsyncParsableCommand {
             guard programs.found.isEmpty else {
                 throw ConfigurationError.problems(programs.found.map(\.problem))
             }
-            for warning in configuration.warnings + configuration.businesses.warningsAboutPeople {
+            for warning in configuration.warnings
+                + configuration.businesses.warningsAboutPeople + configuration.businesses.adviceForReview
+            {
                 StandardStream.error.write("warning: \(terminalText("\(warning)"))\n")
             }
             if online { try await checkProviders(of: configuration.businesses) }

@@ -118,6 +118,8 @@ struct Initialize: ParsableCommand {
             "handler": \(handler),
             "fallback": { "text": "An agent will reply soon." },
             "people": { "text": "A colleague answers in a few minutes." },
+            "disclosure": "You are writing with an automated assistant. Write help for a person.",
+            "firstAnswer": { "text": "One moment, please." },
             "replies": { "typing": {} }
         }
 

@@ -42,7 +42,19 @@ import Testing
         (#""people":{"text":"a","words":{"german":["help"]}}"#, "/people/words/german: is not a known key"),
         (#""people":{"text":"a","phrases":{"de":[" "]}}"#, "/people/phrases/de/0: is blank"),
         (#""people":{"text":"a","menu":{"type":"text","body":"hi"}}"#, "has a \"menu\" that"),
-        (#""texts":{}"#, "has \"texts\" without \"people\""),
+        (#""texts":{"wait":{"de":"b"}}"#, "/texts/wait: is not a known key"),
+        (#""texts":{"disclosure":{"de":"b"}}"#, "/texts/disclosure: is not a known key"),
+        (#""disclosure":" ""#, "/disclosure: is empty"),
+        (#""firstAnswer":{"afterSeconds":4}"#, "/firstAnswer: has no \"text\""),
+        (#""firstAnswer":{"text":"a","afterSeconds":31}"#, "/firstAnswer/afterSeconds: is not"),
+        (#""terms":{"url":"https://a.example/"}"#, "/terms: has no \"title\""),
+        (#""terms":{"url":"a.example","title":"a"}"#, "/terms: is no link that Apple accepts: webAddress"),
+        (
+            #""terms":{"url":"https://a.example/","title":"a","image":"a.svg"}"#,
+            "/terms/image: is no PNG or JPEG"
+        ),
+        (#""replies":{"typing":{"seconds":11}}"#, "/replies/typing/seconds: is not"),
+        (#""newAfterHours":0"#, "/newAfterHours: is not"),
         (#""people":{"text":"a"},"texts":{"wait":{"de":""}}"#, "/texts/wait/de: is empty"),
         (#""people":{"text":"a"},"texts":{"unclaimed":{"de":"b"}}"#, "/texts/unclaimed: is not a known key"),
         (#""logLevel":"loud""#, "/logLevel: is not a log level"),
@@ -82,6 +94,31 @@ import Testing
         let files = try ConfigurationFiles(businesses: ["demo": ConfigurationFiles.demo, "silent": silent])
         let warnings = try files.load().businesses.warningsAboutPeople
         #expect(warnings.map(\.place) == [.file(files.directory.file("businesses/demo.json"))])
+    }
+
+    @Test func `disclosure, terms, first answer and typing are read`() throws {
+        let file = #"""
+            {"businessID":"b","name":"B","handler":{"builtin":"none"},"disclosure":"A robot writes.",
+             "firstAnswer":{"text":"One moment."},"terms":{"url":"https://a.example/terms","title":"Terms"},
+             "texts":{"disclosure":{"de":"Ein Automat."},"firstAnswer":{"de":"Moment."}},
+             "replies":{"typing":{"maximumSeconds":2}},"newAfterHours":2}
+            """#
+        let business = try #require(try ConfigurationFiles(businesses: ["b": file]).load().businesses.first)
+        #expect(business.opening.disclosure == Localized("A robot writes.", ["de": "Ein Automat."]))
+        #expect(business.opening.firstAnswer?.text == Localized("One moment.", ["de": "Moment."]))
+        #expect(business.opening.firstAnswer?.after == .seconds(4))
+        #expect(business.opening.terms == RichLink("https://a.example/terms", title: "Terms", image: nil))
+        #expect(business.replies.typing?.longest == .seconds(2))
+        #expect(business.silence == .seconds(7200))
+        #expect(business.languages == ["de"])
+    }
+
+    @Test func `a business with a handler and without an opening is advised`() throws {
+        let silent = #"{"businessID":"b-2","name":"Silent","handler":{"builtin":"none"}}"#
+        let files = try ConfigurationFiles(businesses: ["demo": ConfigurationFiles.demo, "silent": silent])
+        let advice = try files.load().businesses.adviceForReview
+        #expect(advice.map(\.place) == [.file(files.directory.file("businesses/demo.json"))])
+        #expect(advice.first?.reason.contains("\"disclosure\", \"firstAnswer\", \"replies.typing\"") == true)
     }
 
     @Test func `a business has a fallback and a log level`() throws {

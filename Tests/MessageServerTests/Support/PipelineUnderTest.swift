@@ -28,7 +28,8 @@ struct PipelineUnderTest {
         _ handler: any Handler, in directory: TemporaryDirectory = TemporaryDirectory(),
         people: PeopleConfiguration? = nil, disk: any StoreDisk = SystemDisk(),
         observer: (any StageObserver)? = nil,
-        maximumAssignedConversations: Int = 100_000
+        maximumAssignedConversations: Int = 100_000,
+        adjust: (inout BusinessConfiguration) -> Void = { _ in }
     ) async throws {
         self.directory = directory
         let secret = Secret.random(byteCount: 32)
@@ -48,6 +49,7 @@ struct PipelineUnderTest {
             slug: "one", businessID: ServerUnderTest.business, name: "One",
             handler: .builtin(name: "none", configuration: nil))
         settings.people = people
+        adjust(&settings)
         configuration.businesses = [settings]
         pipelines = try Pipelines(
             CurrentConfiguration(configuration), store: store,

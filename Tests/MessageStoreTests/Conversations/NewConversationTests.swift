@@ -13,8 +13,10 @@ import Testing
     {
         let store = try (directory ?? self.directory).open(recordingAs: nil)
         store.startRecording { message in
-            try store.write(
-                message, as: message.id.rawValue.hasPrefix("close") ? .close : .text, silence: silence)
+            let name = message.id.rawValue
+            let kind: Kind =
+                name.hasPrefix("close") ? .close : name.hasPrefix("typing") ? .typingStart : .text
+            return try store.write(message, as: kind, silence: silence)
         }
         return store
     }
@@ -45,7 +47,9 @@ import Testing
         var lasts: [String: Int?] = [:]
         for (id, seconds) in times {
             let begins = try await receive(id, after: seconds, in: store).begins
-            if let begins { lasts[id] = begins.lastContact.map { Int(($0.milliseconds - 1_000_000) / 1000) } }
+            guard let begins else { continue }
+            lasts.updateValue(
+                begins.lastContact.map { Int(($0.milliseconds - 1_000_000) / 1000) }, forKey: id)
         }
         #expect(lasts == ["a": nil, "c": 3599, "d": 7300, "e": 7400])
         await store.close()

@@ -119,6 +119,7 @@ import Testing
                 id: id(2000), conversation: ConversationKey(business: BusinessID("z"), customer: customer),
                 decidedAt: now, isTyping: false))
         #expect(lease(&queue, 0) == 2000)
+        #expect(lease(&queue, 0) == nil)
         #expect(queue.takeBegunPauses().count == 1000)
         var sent: Set<UInt64> = []
         while let record = lease(&queue, 1) {

@@ -1,0 +1,76 @@
+import BalloonPOSIX
+import BusinessMessages
+import MessageStore
+
+/// The texts and the link that the server sends before the first automatic message of a new conversation.
+///
+/// Their ids are derived from the message that began the conversation, so that each exists once.
+struct Opening: Sendable {
+    let store: Store
+    let configuration: CurrentConfiguration
+
+    /// Returns what comes before the replies to a delivery; usually nothing.
+    func replies(before delivery: Delivery) async throws -> [DecidedReply] {
+        let name = ConversationID(business: delivery.business, customer: delivery.customer)
+        return try await replies(in: name, answering: delivery, locale: delivery.attributes.locale)
+    }
+
+    /// Makes durable what comes before an automatic message that is no reply of a handler.
+    func send(in name: ConversationID) async throws {
+        for reply in try await replies(in: name, answering: nil, locale: nil) {
+            let message = message(reply, in: name)
+            let result = await withCheckedContinuation { continuation in
+                store.append(message) { continuation.resume(returning: $0) }
+            }
+            if case .failed(let error) = result { throw error }
+        }
+    }
+
+    private func replies(
+        in name: ConversationID, answering delivery: Delivery?, locale: String?
+    ) async throws -> [DecidedReply] {
+        guard let opening = configuration.setting(\.opening, of: name.business), !opening.isSilent else {
+            return []
+        }
+        let silence = configuration.setting(\.silence, of: name.business) ?? NewConversation.silence
+        return try await onDisk { [store] in
+            let found = try store.unopenedConversation(
+                of: name.business, name.customer, answering: delivery, silence: silence)
+            guard let found else { return [] }
+            let locale = try locale ?? store.lastLocale(of: name.business, name.customer)
+            return replies(opening, found.begins, found.record, in: name, locale: locale)
+        }
+    }
+
+    /// Returns what comes before the first automatic message of a conversation that begins with a message.
+    func replies(
+        _ opening: OpeningConfiguration, _ begins: NewConversation, _ record: UInt64, in name: ConversationID,
+        locale: String?
+    ) -> [DecidedReply] {
+        var replies: [DecidedReply] = []
+        if let text = opening.disclosure?.text(for: locale) {
+            replies.append(reply(.text(text), "disclosure", about: record, in: name))
+        }
+        if let terms = opening.terms, begins.lastContact == nil {
+            replies.append(reply(.richLink(terms), "terms", about: record, in: name))
+        }
+        return replies
+    }
+
+    /// Returns a message of the server, whose id is derived from its purpose and the customer's message.
+    func reply(
+        _ message: OutboundMessage, _ purpose: String, about record: UInt64, in name: ConversationID
+    ) -> DecidedReply {
+        let id = AssignmentWatch.id(of: purpose, about: record, in: name, of: store.identity)
+        return DecidedReply(
+            id: id, kind: message.kind,
+            message: message.encodeToSend(id: id, from: name.business, to: name.customer), author: .server)
+    }
+
+    /// Returns a reply as a message of its own, which is not sent after `until`.
+    func message(_ reply: DecidedReply, in name: ConversationID, until: Timestamp? = nil) -> ReceivedMessage {
+        ReceivedMessage(
+            business: name.business, customer: name.customer, id: reply.id, message: reply.message,
+            outboundKind: reply.kind, author: .server, until: until)
+    }
+}
