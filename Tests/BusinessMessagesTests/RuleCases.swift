@@ -118,6 +118,9 @@ let envelopeCases = [
     RuleCase(
         .linkContent, "richLink", "/richLinkData", sound: #"{"url":"https://a","title":"T"}"#, broken: nil,
         at: ""),
+    RuleCase(
+        .textLink, "text", "/body", sound: #""See a.b and c@www.d.example""#,
+        broken: #""See https://a.example""#),
     RuleCase(.linkScheme, "richLink", "/richLinkData/url", sound: #""http://a""#, broken: #""myapp://a""#),
     RuleCase(
         .linkImageBytes, "richLink", "/richLinkData/assets/image/data", sound: zeros(200_000),

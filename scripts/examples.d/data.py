@@ -170,7 +170,7 @@ EXAMPLES = {
         "fallback": {"text": "An agent will reply soon.", "afterSeconds": 120}, "people": {"text": "A colleague answers."},
         "texts": {"wait": {"de": "Gleich."}},
         "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY, "concurrency": 4, "deadlineSeconds": 30,
-        "newAfterHours": 24, "disclosure": "An automated assistant answers.", "terms": {"url": "https://shop.example.com/terms", "title": "Our terms"}, "firstAnswer": {"text": "One moment, please.", "afterSeconds": 4}, "replies.typing": {"seconds": 1, "maximumSeconds": 3}, "quota.pendingMessages": 1000, "logLevel": "debug", "retention": {"messagesDays": 730, "attachmentsDays": 365, "deadLettersDays": 30},
+        "newAfterHours": 24, "disclosure": "An automated assistant answers.", "terms": {"url": "https://shop.example.com/terms", "title": "Our terms"}, "firstAnswer": {"text": "One moment, please.", "afterSeconds": 4}, "replies.links": "convert", "links.hosts": {"shop.example.com": {"title": "Our shop"}}, "replies.typing": {"seconds": 1, "maximumSeconds": 3}, "quota.pendingMessages": 1000, "logLevel": "debug", "retention": {"messagesDays": 730, "attachmentsDays": 365, "deadLettersDays": 30},
     },
     "people": {
         "text": "A colleague answers.", "unclaimedText": "All of us are busy.", "phrases": ["a human"], "menu": Configurations.MENU,

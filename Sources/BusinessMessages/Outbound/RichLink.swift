@@ -51,6 +51,16 @@ public struct RichLink: Hashable, Sendable {
     /// Nil when the bubble shows ``title`` and ``image`` instead.
     public private(set) var previewRegion: String?
 
+    /// Whether the server reads title and image from the page when it sends the link.
+    private var isRead = false
+
+    /// Returns the same link, whose title and image the server reads from the page.
+    func read() -> RichLink {
+        var link = self
+        link.isRead = true
+        return link
+    }
+
     /// Creates a link without a title; call ``fetched(storeRegion:)`` on it, so that Apple makes the preview.
     public init(_ url: String) { self.init(url, title: "", image: nil) }
 
@@ -81,6 +91,7 @@ public struct RichLink: Hashable, Sendable {
                 if !title.isEmpty { writer.field("title", title) }
             }
         }
+        if isRead { writer.field("page", true) }
         writer.object("richLinkData") { writer in
             writer.field("url", url)
             writer.field("title", title)

@@ -36,7 +36,9 @@ extension Checks {
     }
 
     /// The members that only the server reads; it does not send them to Apple.
-    private static let drafts: [Member] = [.optional("fallback", words), .optional("reusable", boolean)]
+    private static let drafts: [Member] = [
+        .optional("fallback", words), .optional("reusable", boolean), .optional("page", boolean),
+    ]
 
     private static let version: Check = { value, inspection in
         guard let number = value.int else {
@@ -97,6 +99,10 @@ extension Checks {
         }
         guard let text = body.string else { return }
         if text.isEmpty { inspection.report(.empty, at: body, allowed: "a text that is not empty") }
+        if !text.webLinks().isEmpty {
+            inspection.report(
+                .textLink, at: body, found: "a web address", allowed: "words; the address as a rich link")
+        }
         let markers = text.unicodeScalars.count { $0 == "\u{FFFC}" }
         let attachments = message["attachments"]?.count ?? 0
         if markers != attachments {

@@ -22,7 +22,7 @@ extension MessageRule {
             .livePersonType, .livePersonImage, .capability:
             .error
         case .authenticationVersion, .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers,
-            .linkScheme,
+            .linkScheme, .textLink,
             .linkImageBytes, .linkVideoImage, .requestIdentifier, .sessionIdentifier,
             .bubbleMember, .builtinMember, .imageReference, .unusedImage, .imageFormat, .imagePixels,
             .imageResolution, .invitationLocale, .quickReplyLines,
@@ -49,7 +49,8 @@ extension MessageRule {
             .appData:
             true
         case .json, .fullyChecked, .unknownMember, .repeatedMember, .sourceAddress, .destinationAddress,
-            .attachmentMarkers, .attachmentSize, .base64, .webAddress, .linkScheme, .linkImageBytes,
+            .attachmentMarkers, .attachmentSize, .base64, .webAddress, .textLink, .linkScheme,
+            .linkImageBytes,
             .linkVideoImage, .dataVersion, .authenticationVersion, .requestIdentifier, .sessionIdentifier,
             .bubbleMember,
             .builtinMember, .imageIdentifiers, .imageReference, .unusedImage, .imageFormat, .imagePixels,
@@ -87,6 +88,7 @@ extension MessageRule {
         case .attachmentSize, .attachmentKey: "Apple MSP API, \"Sending Messages with Attachments\""
         case .base64: "RFC 4648 §4"
         case .webAddress: "RFC 3986 §4.3"
+        case .textLink: "Apple MSP API, \"Required Features\""
         case .linkContent, .linkScheme, .linkImageBytes, .linkVideoImage: "Apple MSP API, \"Rich Links\""
         case .interactiveContent: "Apple MSP API, \"Sending Interactive Messages\""
         case .bid: "Apple MSP API, \"BaseInteractiveMessage Dictionary\""

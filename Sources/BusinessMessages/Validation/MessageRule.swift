@@ -52,6 +52,8 @@ public enum MessageRule: String, CaseIterable, Sendable {
     /// A web address is absolute: `https://…`.
     case webAddress
 
+    /// A text has no web address: a device shows it as "Tap to Load Preview". A rich link shows the page.
+    case textLink
     /// A rich link has one of `richLinkData`, `richLinkDataRef` and `preview`.
     case linkContent
     /// A rich link opens `http` or `https`; an app's own scheme does not open.

@@ -9,7 +9,7 @@ import MessageStore
 /// ```
 ///
 /// These three members are required; `fallback`, `people`, `texts`, `authentication`, `applePay`, `concurrency`,
-/// `deadlineSeconds`, `logLevel`, `newAfterHours`, `replies`, `disclosure`, `terms`, `firstAnswer`, `quota` and `retention` are optional. The slug is the file's name.
+/// `deadlineSeconds`, `logLevel`, `newAfterHours`, `replies`, `links`, `disclosure`, `terms`, `firstAnswer`, `quota` and `retention` are optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
     package var slug: String
@@ -44,6 +44,8 @@ package struct BusinessConfiguration: Sendable {
     package var opening = OpeningConfiguration()
     /// How its automatic messages are sent.
     package var replies = RepliesConfiguration()
+    /// Which web addresses become links, and what they show.
+    package var links = LinksConfiguration()
     /// The silence of both sides after which its customer's message begins a new conversation, JSON:
     /// `newAfterHours`.
     package var silence = NewConversation.silence

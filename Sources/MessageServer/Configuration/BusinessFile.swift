@@ -62,6 +62,7 @@ enum BusinessFile {
         business.concurrency = reader.integer("concurrency", in: 1...1024)
         business.deadline = reader.integer("deadlineSeconds", in: 1...300).map { .seconds($0) }
         business.replies = reader.object("replies", RepliesConfiguration.read) ?? business.replies
+        business.links = reader.object("links", LinksConfiguration.read) ?? business.links
         if let hours = reader.integer("newAfterHours", in: 1...8760) {
             business.silence = .seconds(hours * 3600)
         }

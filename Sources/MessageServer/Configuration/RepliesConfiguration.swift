@@ -5,11 +5,21 @@ import MessageStore
 /// The settings of a business's automatic messages, `replies` in its file.
 ///
 /// ```json
-/// { "typing": { "seconds": 1, "maximumSeconds": 3 } }
+/// { "typing": { "seconds": 1, "maximumSeconds": 3 }, "links": "convert" }
 /// ```
 package struct RepliesConfiguration: Hashable, Sendable {
     /// The time for which customers see that somebody types before each message; nil for none.
     package var typing: TypingPause?
+    /// What happens to web addresses in the texts of handlers.
+    package var links = Links.keep
+
+    /// What happens to web addresses in the texts of handlers.
+    package enum Links: String, CaseIterable, Sendable {
+        /// They stay in the text.
+        case keep
+        /// Each becomes a link of its own.
+        case convert
+    }
 
     /// Creates settings that change nothing.
     package init() {}
@@ -22,6 +32,9 @@ package struct RepliesConfiguration: Hashable, Sendable {
             reader.set(&pause.longest, "maximumSeconds", in: 0...10)
             return pause
         }
+        let allowed = Links.allCases.map(\.rawValue).joined(separator: " or ")
+        replies.links =
+            reader.choice("links", "is not what can happen to links", hint: "use \(allowed)") ?? .keep
         return replies
     }
 }

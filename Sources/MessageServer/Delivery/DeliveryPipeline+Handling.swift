@@ -262,7 +262,7 @@ extension DeliveryPipeline {
     ) async throws -> CheckedAnswer {
         let hold = replyFiles.files.hold(for: delivery.business)
         var final: [DecidedReply] = []
-        for (index, reply) in outcome.replies.enumerated() {
+        for (index, reply) in linkParts(of: outcome.replies, delivery) {
             let id = MessageID.random()
             var message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
             if reply.hasFiles {

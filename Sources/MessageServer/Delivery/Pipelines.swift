@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BalloonTransport
 import BusinessMessages
 import GatewayClient
 import Logging
@@ -57,6 +58,7 @@ struct Pipelines: Sendable {
                     share: configuration.attachments.share(among: configuration.businesses.count))),
             replyFiles: replyFiles, handOffs: handOffs, observer: observer, logger: logger)
         deliveries.opening = opening
+        deliveries.configuration = configuration
         deliveries.retrySchedule = configuration.retrySchedule
         if let signIns, let signInClient {
             deliveries.signIns = SignInReleases(
@@ -71,7 +73,9 @@ struct Pipelines: Sendable {
         }
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns,
-            payments: payments?.parts, opening: opening, recentAnswers: recording.recentAnswers,
+            payments: payments?.parts, opening: opening,
+            linkPages: LinkPages(transport: try CurlTransport(), configuration: configuration),
+            recentAnswers: recording.recentAnswers,
             observer: observer,
             logger: logger, lifetime: configuration.gateway.replyLifetime,
             businessCount: { configuration.businesses.count },

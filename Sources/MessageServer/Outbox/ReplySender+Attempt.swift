@@ -37,7 +37,8 @@ extension ReplySender {
         do {
             if let result = try resultWithoutSending(entry) { return .ended(result) }
             let withFiles = try await replyFiles.upload(entry.reply.message, for: entry.business)
-            let message = try await ReplyPreview(gateway: gateway).resolve(withFiles, for: entry.business)
+            let withPage = await linkPages?.complete(withFiles, for: entry.business) ?? withFiles
+            let message = try await ReplyPreview(gateway: gateway).resolve(withPage, for: entry.business)
             if let reason = reasonNotToSend(message, entry) {
                 return .ended(.refused(status: nil, reason: reason))
             }

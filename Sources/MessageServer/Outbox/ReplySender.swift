@@ -27,6 +27,8 @@ final class ReplySender: Sendable {
     let gateway: GatewayClient
     /// Adds what comes before the first automatic message of a conversation; nil adds nothing.
     let opening: Opening?
+    /// Reads title and image of links; nil leaves links as they are.
+    let linkPages: LinkPages?
     /// Learns which questions the customers have got.
     private let recentAnswers: RecentAnswers
     private let observer: any StageObserver
@@ -68,7 +70,8 @@ final class ReplySender: Sendable {
     init(
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
         signIns: SignInSettings? = nil, payments: PaymentParts? = nil,
-        opening: Opening? = nil, recentAnswers: RecentAnswers = RecentAnswers(after: nil),
+        opening: Opening? = nil, linkPages: LinkPages? = nil,
+        recentAnswers: RecentAnswers = RecentAnswers(after: nil),
         observer: any StageObserver,
         logger: Logger,
         lifetime: @escaping @Sendable @autoclosure () -> Duration = .seconds(72 * 3600),
@@ -84,6 +87,7 @@ final class ReplySender: Sendable {
         self.signIns = SignInParts(requests: store.requests, settings: signIns)
         self.payments = payments ?? PaymentParts(requests: store.requests)
         self.opening = opening
+        self.linkPages = linkPages
         self.recentAnswers = recentAnswers
         self.observer = observer
         self.logger = logger

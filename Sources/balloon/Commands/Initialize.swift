@@ -120,7 +120,7 @@ struct Initialize: ParsableCommand {
             "people": { "text": "A colleague answers in a few minutes." },
             "disclosure": "You are writing with an automated assistant. Write help for a person.",
             "firstAnswer": { "text": "One moment, please." },
-            "replies": { "typing": {} }
+            "replies": { "typing": {}, "links": "convert" }
         }
 
         """
