@@ -87,22 +87,14 @@ extension BusinessConfiguration {
     mutating func readTexts(_ reader: inout ObjectReader) {
         for key in ServerText.allCases {
             guard var text = text(key) else { continue }
-            _ = reader.object(key.rawValue) { reader in
-                text.languages = reader.languages { reader, language in
-                    guard let text = reader.text(language) else { return nil }
-                    PeopleConfiguration.check(text, &reader)
-                    return text.text
-                }
-                return ()
-            }
+            reader.languages(of: key, &text)
             set(text, as: key)
         }
     }
 
     private mutating func set(_ text: Localized<String>, as key: ServerText) {
         switch key {
-        case .wait: people?.text = text
-        case .unclaimed: people?.unclaimedText = text
+        case .wait, .unclaimed, .closed: people?.texts[key] = text
         case .disclosure: opening.disclosure = text
         case .firstAnswer: opening.firstAnswer?.text = text
         }

@@ -4,10 +4,22 @@ package enum ServerText: String, CaseIterable, Sendable {
     case wait
     /// The text for a customer who has waited long: `people.unclaimedText` in every other language.
     case unclaimed
+    /// The text for a customer who asks for a person outside of the hours: `people.closedText` in every other language.
+    case closed
     /// The text that says that automation answers: `disclosure` in every other language.
     case disclosure
     /// The text while the handler takes its time: `firstAnswer.text` in every other language.
     case firstAnswer
+
+    /// The name of the setting in `people`, and in a queue, for every other language; nil for the other texts.
+    package var setting: String? {
+        switch self {
+        case .wait: "text"
+        case .unclaimed: "unclaimedText"
+        case .closed: "closedText"
+        case .disclosure, .firstAnswer: nil
+        }
+    }
 
     /// The languages of ``sample(in:)``.
     package static let sampleLanguages = ["en", "de"]
@@ -23,6 +35,10 @@ package enum ServerText: String, CaseIterable, Sendable {
             language == "de"
                 ? "Gerade sind alle im Gespräch. Wir haben Sie nicht vergessen."
                 : "All of us are busy. We have not forgotten you."
+        case .closed:
+            language == "de"
+                ? "Wir haben gerade geschlossen. Ein Mensch antwortet Ihnen {opensAt}."
+                : "We are closed now. A colleague answers {opensAt}."
         case .disclosure:
             language == "de"
                 ? "Hier antwortet ein automatischer Assistent. Schreiben Sie \u{201E}help\u{201C} für einen Menschen."
@@ -37,8 +53,7 @@ extension BusinessConfiguration {
     /// Returns the text of a key; nil when the server sends none.
     package func text(_ key: ServerText) -> Localized<String>? {
         switch key {
-        case .wait: people?.text
-        case .unclaimed: people?.unclaimedText
+        case .wait, .unclaimed, .closed: people?.texts[key]
         case .disclosure: opening.disclosure
         case .firstAnswer: opening.firstAnswer?.text
         }

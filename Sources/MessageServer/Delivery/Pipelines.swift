@@ -38,9 +38,9 @@ struct Pipelines: Sendable {
             gateway: gateway, files: files, maximumBytes: { configuration.attachments.maximumBytes })
         resolver = PayloadResolver(store: store, gateway: gateway, observer: observer, logger: logger)
         opening = Opening(store: store, configuration: configuration)
+        let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
         watch = AssignmentWatch(
-            store: store, opening: opening, settings: PeopleSettings(configuration),
-            presence: PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger),
+            store: store, opening: opening, settings: PeopleSettings(configuration, presence), presence: presence,
             logger: logger)
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
         recording = RecordPipeline(
