@@ -40,6 +40,15 @@ static const unsigned char cards_js[] = {
 static const unsigned char composer_js[] = {
 #embed "web/composer.js"
 };
+static const unsigned char customer_js[] = {
+#embed "web/customer.js"
+};
+static const unsigned char saved_js[] = {
+#embed "web/saved.js"
+};
+static const unsigned char report_js[] = {
+#embed "web/report.js"
+};
 static const unsigned char desk_js[] = {
 #embed "web/desk.js"
 };
@@ -124,6 +133,9 @@ static const struct balloon_file files[] = {
     BALLOON_FILE("bubbles.js", bubbles_js),
     BALLOON_FILE("cards.js", cards_js),
     BALLOON_FILE("composer.js", composer_js),
+    BALLOON_FILE("customer.js", customer_js),
+    BALLOON_FILE("saved.js", saved_js),
+    BALLOON_FILE("report.js", report_js),
     BALLOON_FILE("desk.js", desk_js),
     BALLOON_FILE("dialogs.js", dialogs_js),
     BALLOON_FILE("dom.js", dom_js),

@@ -28,7 +28,7 @@ extension AnswerRefusal.Problem {
         "passage", "path", "payment", "paymentGatewayUrl", "paymentMethodUpdateUrl", "paymentRecord",
         "paymentRequest", "payments", "pickerTitle", "placeholder", "pointer", "prefixText", "preview",
         "priority", "private", "problems", "product", "productId", "promotionalOffer", "protocolVersion",
-        "protocolVersions", "queue", "quick-reply", "radius", "reaction", "reason", "receivedAt",
+        "protocolVersions", "purpose", "queue", "quick-reply", "radius", "reaction", "reason", "receivedAt",
         "receivedMessage", "redirectURI", "reference", "referenceId", "refresh", "regex", "removed",
         "replay", "replies", "reply", "replyMessage", "request", "requestIdentifier", "required",
         "requiredBillingContactFields", "requiredShippingContactFields", "responseEncryptionKey",
@@ -41,8 +41,8 @@ extension AnswerRefusal.Problem {
         "style", "subject", "submitForm", "subtitle", "summary", "summaryText", "supportedCountries",
         "supportedNetworks", "tapback", "template", "templateId", "tertiarySubtitle", "text",
         "textContentType", "timeslots", "timezoneOffset", "title", "tokens", "total", "traceparent", "type",
-        "unrecognizedReason", "url", "useLiveLayout", "userLocale", "v", "value", "version", "video",
-        "withdrawn",
+        "types", "unrecognizedReason", "url", "useLiveLayout", "userLocale", "v", "value", "version",
+        "video", "withdrawn", "words",
     ]
 
     /// Those of ``memberNames`` whose value is a list.
@@ -51,6 +51,6 @@ extension AnswerRefusal.Problem {
         "lineItems", "merchantCapabilities", "metadata", "newLineItems", "newShippingMethods", "pages",
         "payments", "problems", "protocolVersions", "replies", "requiredBillingContactFields",
         "requiredShippingContactFields", "scope", "sections", "selectedIdentifiers", "shippingMethods",
-        "signedFields", "supportedCountries", "supportedNetworks", "timeslots",
+        "signedFields", "supportedCountries", "supportedNetworks", "timeslots", "types",
     ]
 }

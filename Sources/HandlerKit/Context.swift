@@ -7,6 +7,8 @@ public struct Context: Sendable {
     public let event: InboundEvent
     /// The reply that failed, if the event reports a failed reply; nil for a customer's message.
     public let replyFailure: ReplyFailure?
+    /// The customer's consent, given or withdrawn; nil for any other event.
+    public package(set) var consent: ConsentChange?
     /// The conversation so far; the event itself is the last entry, if the server recorded it already.
     public let conversation: Conversation
     /// The handler's state of the conversation, readable and writable.
@@ -109,7 +111,9 @@ public struct Context: Sendable {
     }
 
     /// The subscription that a handler needs for the event.
-    public var subscription: Subscription { replyFailure == nil ? .kind(event.kind) : .replyFailed }
+    public var subscription: Subscription {
+        consent != nil ? .consent : replyFailure == nil ? .kind(event.kind) : .replyFailed
+    }
     /// The number of the delivery's record, as operators name it: the last part of ``deliveryID``.
     package var record: Substring { deliveryID.rawValue.split(separator: ".").last ?? "" }
     /// A logger with the delivery, its trace and, inside a server, the business as metadata.

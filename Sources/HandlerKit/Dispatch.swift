@@ -11,6 +11,9 @@ public func dispatch(_ context: Context, to handler: any Handler) async throws -
     if let failure = context.replyFailure {
         return try await (handler as? any ReplyFailedHandler)?.replyFailed(failure, context)
     }
+    if let consent = context.consent {
+        return try await (handler as? any ConsentHandler)?.consent(consent, context)
+    }
     return switch context.event.content {
     case .text(let text): try await (handler as? any TextHandler)?.text(text, context)
     case .quickReply(let reply): try await (handler as? any QuickReplyHandler)?.quickReply(reply, context)
@@ -43,6 +46,8 @@ public func isSubscribed(_ handler: any Handler, to subscription: Subscription) 
     case .replyFailed:
         (handler as? any EventHandler)?.subscriptions.contains(.replyFailed)
             ?? (handler is any ReplyFailedHandler)
+    case .consent:
+        (handler as? any EventHandler)?.subscriptions.contains(.consent) ?? (handler is any ConsentHandler)
     }
 }
 

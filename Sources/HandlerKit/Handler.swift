@@ -91,6 +91,12 @@ public protocol ReplyFailedHandler: Handler {
     func replyFailed(_ failure: ReplyFailure, _ context: Context) async throws -> Outcome
 }
 
+/// A handler that is told when a customer agrees to later messages or withdraws.
+public protocol ConsentHandler: Handler {
+    /// Records the customer's answer, which the server has confirmed.
+    func consent(_ consent: ConsentChange, _ context: Context) async throws -> Outcome
+}
+
 /// A handler of messages whose kind is unknown.
 public protocol UnrecognizedHandler: Handler {
     /// Answers a message of unknown kind; its JSON is the `message` of ``Context/event``.

@@ -10,6 +10,10 @@ public enum HandlerHostError: Error, Hashable, Sendable {
     ///
     /// Drop the message, or send it with the outcome of the event that has ``Context/afterPerson``.
     case withPerson
+    /// The customer has not written lately, and has not agreed to the message; the text says what is missing.
+    ///
+    /// Name the message's `purpose`, or drop the message.
+    case noConsent(String)
     /// The handler belongs to an app of the App Store, which has no conversations; correct the handler.
     case noConversations
     /// The message could not be written to disk, or the server is stopping; try again with the same key.
@@ -25,6 +29,7 @@ extension HandlerHostError: LoggableError {
         case .unusableMessage(let refusal): refusal.reason
         case .withPerson:
             "a person has the conversation; drop the message, or send it with the event that has afterPerson"
+        case .noConsent(let reason): reason
         case .noConversations: "the handler of an app has no conversations"
         case .notStored: "the message could not be written to disk"
         }

@@ -9,20 +9,27 @@ public enum Subscription: Hashable, Sendable {
     /// A handler must list this subscription by its name: `"*"` means every kind of message, and a failed
     /// reply is not a message.
     case replyFailed
+    /// The customer's consent to later messages, given or withdrawn.
+    ///
+    /// A handler must list this subscription by its name too.
+    case consent
 
     /// The subscriptions to every kind of message, which `"*"` stands for.
     public static let everyKind = Set(Kind.allCases.map(Subscription.kind))
 
     /// All subscriptions, in the order in which pages and commands list them.
-    public static let all = Kind.allCases.map(Subscription.kind) + [.replyFailed]
+    public static let all = Kind.allCases.map(Subscription.kind) + [.replyFailed, .consent]
 
     private static let replyFailedName = "replyFailed"
+    private static let consentName = "consent"
 
     /// Creates the subscription with this name in configurations and in the protocol; nil for an unknown
     /// name.
     public init?(name: String) {
         if name == Self.replyFailedName {
             self = .replyFailed
+        } else if name == Self.consentName {
+            self = .consent
         } else if let kind = Kind(rawValue: name) {
             self = .kind(kind)
         } else {
@@ -30,11 +37,12 @@ public enum Subscription: Hashable, Sendable {
         }
     }
 
-    /// The name in configurations and in the protocol: the name of the kind, or `replyFailed`.
+    /// The name in configurations and in the protocol: the name of the kind, `replyFailed` or `consent`.
     public var name: String {
         switch self {
         case .kind(let kind): kind.rawValue
         case .replyFailed: Self.replyFailedName
+        case .consent: Self.consentName
         }
     }
 }

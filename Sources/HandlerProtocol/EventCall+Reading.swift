@@ -39,6 +39,9 @@ extension EventCall {
             signIn: event["signIn"].flatMap { SignInResult($0) },
             deadline: .now + .milliseconds(min(max(0, params["deadlineMs"]?.int ?? 30000), 86_400_000)),
             logger: logger)
+        if event["kind"]?.string == Subscription.consent.name {
+            context.consent = ConsentChange(message.root)
+        }
         context.payment = event["paymentRecord"].flatMap { PaymentResult($0) }
         context.traceparent = params["traceparent"]?.string
         context.receivedSeq = event["seq"]?.int

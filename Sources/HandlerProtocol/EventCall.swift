@@ -10,8 +10,8 @@ package import HandlerKit
 ///  "state": {"step": "colour"},
 ///  "history": [{"seq": 3, "at": "…", "direction": "inbound", "kind": "text", "id": "…", "message": {…}}]}
 /// ```
-/// In an event of the kind `replyFailed`, which only its subscribers get, `message` is a `ReplyFailure`. For
-/// other kinds, `message` is the message as Apple sent it, with its resolved payload. For a long message,
+/// In an event of the kind `replyFailed`, which only its subscribers get, `message` is a `ReplyFailure`, and in
+/// one of the kind `consent` a `ConsentChange`. For other kinds, `message` is the message as Apple sent it, with its resolved payload. For a long message,
 /// `messagePath` names a file instead, which exists until the event is answered.
 ///
 /// `files` is present when the message has attachments, and has their order. `state` is the handler's state

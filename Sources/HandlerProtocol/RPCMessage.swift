@@ -53,6 +53,8 @@ package struct RPCFailure: Error, Hashable, Sendable {
         package static let busy = -32004
         /// A person answers the conversation, or the conversation waits for a person.
         package static let withPerson = -32005
+        /// The customer has not agreed to the message; drop it, or name its purpose.
+        package static let noConsent = -32006
         /// The method does not exist (JSON-RPC 2.0 §5.1).
         package static let unknownMethod = -32601
         /// The answer was not JSON (JSON-RPC 2.0 §5.1): the server's own error, like ``permanent`` with `data.problems`.

@@ -51,6 +51,7 @@ extension RPCFailure {
         case .unusableKey, .unusableCustomer:
             self.init(code: Code.invalidParameters, message: error.reason)
         case .withPerson: self.init(code: Code.withPerson, message: error.reason)
+        case .noConsent: self.init(code: Code.noConsent, message: error.reason)
         case .noConversations: self.init(code: Code.permanent, message: error.reason)
         case .notStored: self.init(code: Code.retryable, message: error.reason)
         }

@@ -86,7 +86,7 @@ package final class RunningServer: Sendable {
             handlers: HandlerPayments(registry, timings: configuration.paymentTimings), logger: logger)
         making.unasked.open(
             store, signIns: signIns, payments: payments.results,
-            opening: Opening(store: store, configuration: current))
+            opening: Opening(store: store, configuration: current), notices: Notices(store, current))
         let pipelines = try Pipelines(
             current, store: store, signIns: signIns, signInClient: signInClient, payments: payments,
             inspector: inspector, observer: observer, logger: logger
@@ -223,6 +223,12 @@ package final class RunningServer: Sendable {
                 UploadRoute(uploads: uploads, maximumBytes: { current.attachments.maximumBytes }).route
             ]
             + AssignmentRoutes(store: store, files: conversationFiles, watch: pipelines.watch).routes()
+            + CustomerRoutes(store: store, files: conversationFiles).routes()
+            + ReportRoutes(dataDirectory: configuration.dataDirectory).routes()
+            + SavedReplyRoutes(
+                replies: SavedReplies(dataDirectory: configuration.dataDirectory, logger: logger),
+                settings: pipelines.watch.settings
+            ).routes()
             + TypingRoutes(
                 store: store, files: conversationFiles, indicators: typing, watch: pipelines.watch
             ).routes()
@@ -320,8 +326,11 @@ package final class RunningServer: Sendable {
             }
         }
         work.withLock { $0 = task }
+        let figures = pipelines.watch.figures
         sweeping.withLock { [sweep, retentionSweep, onboarding] in
-            $0 = [sweep.begin(), retentionSweep.begin()] + (onboarding.map { [$0.begin()] } ?? [])
+            $0 =
+                [sweep.begin(), retentionSweep.begin()] + (onboarding.map { [$0.begin()] } ?? [])
+                + (figures.map { [$0.begin()] } ?? [])
         }
         retaining.withLock { [retention] in $0 = retention?.begin() ?? [] }
         do {

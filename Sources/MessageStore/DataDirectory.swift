@@ -54,12 +54,13 @@ struct DataDirectory: Sendable {
     private var lockFile: String { path + "/lock" }
     var versionFile: String { path + "/VERSION" }
     /// The number of the data directory's format, which is independent of the program's version.
-    static let formatVersion = 2
+    static let formatVersion = 3
     private static let version = "\(formatVersion)\n"
     /// The older versions that a start upgrades to the current version.
     ///
     /// Version 2 differs from version 1 only in that its journal may have `erased` records.
-    private static let earlierVersions: Set = ["1\n"]
+    /// Version 3 has internal messages: an earlier program would pass a note to the handler, and ignore a withdrawn consent.
+    private static let earlierVersions: Set = ["1\n", "2\n"]
 
     /// Acquires the lock, checks the version, and creates missing folders and the version file.
     func take(isRestoring: Bool = false) throws(StoreError) -> FileLock {

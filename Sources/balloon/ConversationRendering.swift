@@ -52,6 +52,10 @@ enum ConversationRendering {
     /// `2026-11-21T10:00:00.123Z  customer  text: Good morning`; for an unsent reply the line adds the
     /// reason.
     static func text(_ line: ConversationLine) -> String {
+        if line.direction == .internal {
+            let author = line.author?.person.map { "\($0)" } ?? line.author?.name ?? "person"
+            return terminalText("\(line.at)  \(author)  \(line.internalSummary)") + "\n"
+        }
         let who = line.direction == .inbound ? "customer" : "business"
         let isAccepted = line.outcome == nil || line.outcome == "accepted"
         let status = line.status.map { " \($0)" } ?? ""
@@ -85,7 +89,7 @@ enum ConversationRendering {
             writer.field("at", line.at.rfc3339)
             writer.field("direction", line.direction.rawValue)
             writer.field("id", line.id.rawValue)
-            writer.field("kind", line.kind.rawValue)
+            writer.field("kind", line.kindName)
             writer.field("customer", line.customer.rawValue)
             writer.field("record", Int(clamping: line.record))
             writer.field("outcome", line.outcome)

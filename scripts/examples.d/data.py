@@ -88,6 +88,7 @@ class Configurations:
         "bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension",
         "data": {"version": "1.0", "requestIdentifier": "8ef748b5-3dc5-47ae-b185-65e91518d209", "quick-reply": {
             "summaryText": "Which fish?", "items": [{"identifier": "cod", "title": "Cod"}, {"identifier": "sole", "title": "Sole"}]}}}}
+    NOTICES = {"text": "You get our news.", "withdrawnText": "You get no more news."}
     TOKEN = {"name": "crm", "sha256": "b5" * 32, "may": ["read"]}
 
     def __init__(self, programs):
@@ -169,7 +170,7 @@ EXAMPLES = {
     "business": {
         "businessID": "5a6b7c8d-0000-4000-8000-000000000003", "name": "Sam's Fish", "handler": {"builtin": "demo"},
         "fallback": {"text": "An agent will reply soon.", "afterSeconds": 120}, "people": {"text": "A colleague answers."},
-        "texts": {"wait": {"de": "Gleich."}},
+        "texts": {"wait": {"de": "Gleich."}}, "notices": Configurations.NOTICES,
         "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY, "concurrency": 4, "deadlineSeconds": 30,
         "newAfterHours": 24, "disclosure": "An automated assistant answers.", "terms": {"url": "https://shop.example.com/terms", "title": "Our terms"}, "firstAnswer": {"text": "One moment, please.", "afterSeconds": 4}, "replies.links": "convert", "links.hosts": {"shop.example.com": {"title": "Our shop"}}, "replies.typing": {"seconds": 1, "maximumSeconds": 3}, "quota.pendingMessages": 1000, "logLevel": "debug", "retention": {"messagesDays": 730, "attachmentsDays": 365, "deadLettersDays": 30},
     },
@@ -181,7 +182,10 @@ EXAMPLES = {
         "queues[].capacity": 3, "queues[].acceptSeconds": 60, "queues[].firstAnswerSeconds": 600, "queues[].answerSeconds": 300,
         "queues[].overflow": {"to": "general", "minutes": 10}, "rules": [{"queue": "returns", "intent": "returns"}], "rules[].queue": "general",
         "rules[].intent": "returns", "rules[].group": "shop", "rules[].locale": "fr_CA", "rules[].words": ["refund"], "rules[].lastPersonDays": 30,
+        "savedReplies": [{"id": "hours", "title": "Opening hours", "text": "We are open from 9 to 18."}],
     },
+    "notices": {**Configurations.NOTICES, "types": [{"id": "orders", "title": "Orders"}], "lapsesAfterDays": 365, "words": ["sign me up"],
+                "withdrawalWords": ["no more"]},
     "authentication": {
         "issuer": "https://login.example.com", "authorizationURL": "https://login.example.com/authorize", "tokenURL": "https://login.example.com/token",
         "jwksURL": "https://login.example.com/keys", "userinfoURL": "https://login.example.com/userinfo", "clientID": "balloon",
@@ -201,7 +205,7 @@ EXAMPLES = {
 
 # The tables of the page by their first header cell and the heading or paragraph above them.
 TABLES = (("server", "## The server's file"), ("limits", "## Limits"), ("http", "## HTTP"), ("api", "## The business API"), ("business", "## A business's file"),
-          ("people", "### People"), ("authentication", '"authentication": {'), ("applePay", "### Apple Pay"))
+          ("people", "### People"), ("notices", "### Notices"), ("authentication", '"authentication": {'), ("applePay", "### Apple Pay"))
 
 
 def settings():
@@ -251,6 +255,6 @@ def setting_problem(configurations, table, key, default):
         return configurations.check(server={table: nested(key, value)})
     if table == "business":
         return configurations.check(business={"people": {"text": "A colleague answers."}, **nested(key, value)})
-    base = {"people": {"text": "A colleague answers.", "closedText": "We are closed.", "queues": ENTRIES["queues"]}, "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY}[table]
+    base = {"people": {"text": "A colleague answers.", "closedText": "We are closed.", "queues": ENTRIES["queues"]}, "notices": Configurations.NOTICES, "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY}[table]
     members = {**base, **(value if key in ("clientKeyFile", "clientKeyID") else nested(key, value))}
     return configurations.check(business={table: {name: value for name, value in members.items() if value is not None}})

@@ -125,6 +125,11 @@ TABLE = {
     "PersonTakesOver | What the customer is told | 1": Run("server"),
     "PersonTakesOver | Queues | 2": Run("queues served", prepare=DESK),
     "PersonTakesOver | Offers | 1": Run("person served", {"2026-11-28T09:00:00Z": (datetime.now(timezone.utc) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")}, prepare=DESK),
+    "PersonTakesOver | Notes, names and tags | 1": Run("server", prepare=DESK),
+    "PersonTakesOver | Notices | 1": Run("server", prepare=DESK),
+    "PersonTakesOver | Figures | 1": Run("server"),
+    "PersonTakesOver | Figures | 2": Run("server", prepare=DESK),
+    "PersonTakesOver | Saved replies | 1": Run("server", prepare=DESK),
     "PersonTakesOver | What the help desk does | 1": Run("server", PEOPLE),
     "PersonTakesOver | The same over HTTP | 1": Run("server", {}, {
         "export TOKEN=": "the object goes into a file; the stage has done it", "kill -HUP": "names every process of this machine"},

@@ -8,7 +8,7 @@ from suite import DESK, LOST, PHONE, SIZES, Suite, main
 
 
 class Tests(Suite):
-    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "queues", "offers", "own_token", "token_removed", "storage_off",
+    ALL = ["sign_in_and_empty", "hand_off", "keys_alone", "late_confirmation", "lost_connection", "stream_reset", "hostile_texts", "kinds", "triage", "tasks", "tapbacks", "devices", "compose", "figures", "open_switch", "long_thread", "large_message", "rights", "queues", "offers", "customers", "saved_replies", "report", "own_token", "token_removed", "storage_off",
            "two_tabs", "everybody", "planted"]
 
     def serve(self, name):
@@ -572,6 +572,78 @@ class Tests(Suite):
         finally:
             self.server.business(known)
 
+    def customers(self):
+        """A note, a name and tags are shown and found, and never sent."""
+        self.server.ask_for_person("cust01")
+        page = self.page("Cora", DESK)
+        self.open(page, "cust01")
+        page.press_button("Note")
+        page.type("#internal-note", "Wants the blue one")
+        page.press_button("Write", "document.querySelector('dialog')")
+        page.see("Note by Cora")
+        page.see("Wants the blue one")
+        page.press_button("Name and tags")
+        page.type("#customer-name", "Zo\u00eb Lang")
+        page.type("#customer-tags", "vip, new")
+        page.press_button("Save", "document.querySelector('dialog')")
+        page.wait("the name", "document.querySelector('.thread-title h2').innerText === 'Zo\u00eb Lang'")
+        page.see("#new")
+        self.picture(page, "customer-desk")
+        page.press_button("Name and tags")
+        self.set(page, "#customer-tags", "vip")
+        page.press_button("Save", "document.querySelector('dialog')")
+        page.see("No longer tagged new")
+        page.type("#search", "zo\u00eb")
+        page.wait("the found row", "document.querySelectorAll('.row').length === 1 && document.querySelector('.row').innerText.includes('Zo\u00eb')")
+        assert not self.at_gateway("blue one") and not self.at_gateway("Lang")
+
+    def saved_replies(self):
+        """A text is saved, and two keys bring it back; a saved picker is sent without JSON."""
+        self.server.ask_for_person("saved1")
+        page = self.page("Sara", DESK)
+        self.open(page, "saved1")
+        page.press_button("Claim")
+        page.see("You have this conversation")
+        page.type("#text", "Hello from {person}.")
+        page.press_button("Saved")
+        page.see("Nothing is saved yet")
+        page.press_button("Save what is in the entry", "document.querySelector('dialog')")
+        page.type("#saved-title", "Greeting")
+        page.press_button("Save", "document.querySelector('dialog:last-of-type')")
+        page.wait("no dialog", "!document.querySelector('dialog')")
+        self.until("the saved reply", lambda: len(self.server.call("/v1/businesses/fish/saved-replies")["replies"]) == 1)
+        self.set(page, "#text", "")
+        page.type("#text", "/")
+        page.wait("the list", "document.querySelector('dialog .saved')")
+        page.keys("Enter")
+        page.wait("the text", "document.querySelector('#text').value === 'Hello from Sara.'")
+        self.set(page, "#text", "")
+        choices = [{"identifier": str(number), "title": title} for number, title in enumerate(["Cod", "Sole"])]
+        self.server.call("/v1/businesses/fish/saved-replies/fish", "PUT", {"title": "A choice", "message": {"type": "interactive", "interactiveData": {
+            "bid": "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension",
+            "data": {"version": "1.0", "requestIdentifier": "r", "quick-reply": {"summaryText": "Which fish?", "items": choices}}}}})
+        page.type("#text", "/")
+        page.wait("the list", "document.querySelectorAll('dialog .saved').length === 2")
+        page.keys("Enter")
+        page.see("gets this message")
+        page.press_button("Send", "document.querySelector('dialog')")
+        self.until("the choices at the gateway", lambda: len(self.at_gateway("Sole")) == 1)
+        assert self.at_gateway("Sole")[0]["message"]["interactiveData"]["data"]["requestIdentifier"] != "r"
+
+    def report(self):
+        day = time.strftime("%Y-%m-%d", time.gmtime())
+        folder = self.server.path / "data/figures/fish"
+        folder.mkdir(parents=True, exist_ok=True)
+        line = {"at": f"{day}T00:00:01.000Z", "type": "conversation", "began": f"{day}T00:00:00.000Z", "by": "person", "messages": 2, "queue": "returns", "persons": ["ana"], "first": 90000}
+        (folder / f"{day}.jsonl").write_text(json.dumps(line, separators=(",", ":")) + "\n")
+        page = self.page("Rita", DESK)
+        page.press_button("Report")
+        page.wait("the row", "[...document.querySelectorAll('.report th')].some((one) => one.innerText === 'returns')")
+        page.see("2 min")
+        self.picture(page, "report-desk")
+        page.script("const one = document.querySelector('#report-by'); one.value = 'person'; one.dispatchEvent(new Event('change', { bubbles: true }))")
+        page.wait("the person", "[...document.querySelectorAll('.report th')].some((one) => one.innerText === 'ana')")
+
     def own_token(self):
         """A token with a person needs no name, and cannot take what a colleague has."""
         self.server.ask_for_person("owned1")
@@ -675,6 +747,15 @@ class Tests(Suite):
                 self.dismiss(page, "alerts", check, seen)
                 self.open(page, "axe001")
                 check("thread")
+                for name, what in (("Note", "note"), ("Name and tags", "customer"), ("Saved", "saved"), ("Report", "report")):
+                    page.press_button(name)
+                    self.dismiss(page, what, check, seen)
+                page.type("#text", "A text to save")
+                page.press_button("Saved")
+                page.press_button("Save what is in the entry", "document.querySelector('dialog')")
+                page.wait("the form", "document.querySelector('#saved-title')")
+                self.dismiss(page, "save", check, seen)
+                self.set(page, "#text", "")
                 for mode in reversed(tables["modes"]):
                     page.press_button(mode)
                     check(f"composer-{mode.split()[0].lower()}")
@@ -716,7 +797,7 @@ class Tests(Suite):
                 const base = document.querySelector('script[type=module]').src;
                 const [list, thread, composer] = await Promise.all(["list", "thread", "composer"].map((name) => import(new URL(`${name}.js`, base).href)));
                 const titles = new Set();
-                for (const name of ["inbox", "thread", "composer", "dialogs", "alerts", "list"]) {
+                for (const name of ["inbox", "thread", "composer", "dialogs", "alerts", "list", "customer", "saved", "report"]) {
                     const source = await (await fetch(new URL(`${name}.js`, base))).text();
                     for (const [, title] of source.matchAll(/\\b(?:sheet|confirm|askNote)\\(["`]([^"`$]+)/gu)) titles.add(title.trim());
                 }

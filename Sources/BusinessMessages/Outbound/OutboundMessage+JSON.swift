@@ -11,7 +11,7 @@ extension OutboundMessage {
     ///
     /// A message with the member `signIn` is a ``SignInRequest``, and one with the member `payment` a
     /// ``PaymentRequest``. The server sets `id`, `v`, `sourceId` and `destinationId`, does not send ``fallback`` and
-    /// `reusable`, and writes an attachment's `size` as a string; all other members are sent unchanged. Throws when
+    /// `reusable` and `purpose`, and writes an attachment's `size` as a string; all other members are sent unchanged. Throws when
     /// ``problems(in:needsEnvelope:for:now:)`` finds an error.
     public init(json document: JSONDocument) throws(InvalidMessage) {
         let root = document.root
@@ -40,6 +40,7 @@ extension OutboundMessage {
                 members: Array(writer.finish().dropFirst().dropLast()), kind: Self.kind(of: document.root)))
         fallback = document.root["fallback"]?.string
         isReusable = document.root["reusable"]?.bool ?? false
+        purpose = document.root["purpose"]?.string
     }
 
     /// The message with each attachment's `size` as a string.
@@ -64,7 +65,9 @@ extension OutboundMessage {
         return (try? JSONDocument(bytes)) ?? document
     }
 
-    private static let serversMembers = ["id", "v", "sourceId", "destinationId", "fallback", "reusable"]
+    private static let serversMembers = [
+        "id", "v", "sourceId", "destinationId", "fallback", "reusable", "purpose",
+    ]
 
     /// The kind of a business's message; `unrecognized` for a reference, whose content only Apple knows.
     package static func kind(of message: JSONValue) -> Kind {

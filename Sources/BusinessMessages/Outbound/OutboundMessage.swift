@@ -37,6 +37,11 @@ public struct OutboundMessage: Hashable, Sendable {
     /// JSON it is the member `reusable`, which Apple never receives.
     public internal(set) var isReusable = false
 
+    /// Why a program writes to a customer who has not written lately: `account` or `marketing`.
+    ///
+    /// The business's `notices` need it. In JSON it is the member `purpose`, which Apple never receives.
+    public internal(set) var purpose: String?
+
     init(_ body: Body, reusable: Bool = false) {
         self.body = body
         isReusable = reusable
@@ -160,6 +165,13 @@ public struct OutboundMessage: Hashable, Sendable {
         return message
     }
 
+    /// Returns the same message with a ``purpose``: `account` or `marketing`.
+    public func withPurpose(_ purpose: String) -> OutboundMessage {
+        var message = self
+        message.purpose = purpose
+        return message
+    }
+
     /// Returns this message, or its ``fallback`` as a text when the customer's device cannot show the
     /// message.
     ///
@@ -174,6 +186,7 @@ public struct OutboundMessage: Hashable, Sendable {
             guard let fallback, !fallback.isEmpty else { throw error }
             var text = OutboundMessage.text(fallback)
             text.attributes = attributes
+            text.purpose = purpose
             return text
         }
     }
@@ -193,6 +206,7 @@ public struct OutboundMessage: Hashable, Sendable {
         var message = OutboundMessage.signIn(request)
         message.attributes = attributes
         message.fallback = fallback
+        message.purpose = purpose
         return message
     }
 
@@ -242,6 +256,7 @@ public struct OutboundMessage: Hashable, Sendable {
     private func writeServersMembers(to writer: inout JSONWriter) {
         writer.field("fallback", fallback)
         if isReusable { writer.field("reusable", true) }
+        writer.field("purpose", purpose)
     }
 
     /// Writes a ``SignInRequest`` or a ``PaymentRequest`` in its own JSON format, with the message's labels.

@@ -38,6 +38,7 @@ export class Composer {
   #text = element("textarea", { id: "text", rows: 1, dir: "auto", "aria-label": "Message", placeholder: "Message", maxlength: 20000 });
   #picker = element("input", { type: "file", multiple: true, class: "visually-hidden", tabindex: -1, "aria-hidden": "true" });
   #attach = button(icon("attach"), { class: "icon-button", "aria-label": "Attach files" }, () => this.#picker.click());
+  #saved = button("Saved", { class: "plain saved-open", title: "Saved replies (/ in an empty entry)" }, () => void this.#chooseSaved());
   #send = element("button", { class: "send", "aria-label": "Send", "aria-describedby": "why-not" }, icon("send"));
   #fileList = element("ul", { class: "chosen-files", "aria-label": "Files", hidden: true });
   #question = element("input", { id: "question", dir: "auto", maxlength: 500, autocomplete: "off" });
@@ -58,6 +59,7 @@ export class Composer {
     for (const [mode, label] of Object.entries(modes)) {
       this.#modes.append(button(label, { "data-mode": mode, class: "mode" }, () => { this.#show(mode); this.focus(); }));
     }
+    this.#modes.append(this.#saved);
     this.#panels = {
       text: element("div", { class: "panel" }, this.#fileList, this.#asLink),
       quickReply: element("div", { class: "panel fields" }, element("label", { for: "question" }, "Question"), this.#question,
@@ -71,6 +73,7 @@ export class Composer {
     this.#form.addEventListener("submit", (event) => { event.preventDefault(); void this.#submit(); });
     this.#text.addEventListener("input", () => { this.#grow(); this.#type(); this.#enable(); this.#offerLink(); });
     this.#text.addEventListener("keydown", (event) => {
+      if (event.key === "/" && !this.#text.value && !event.isComposing) { event.preventDefault(); void this.#chooseSaved(); }
       // An input method uses Enter to accept its suggestion.
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); this.#form.requestSubmit(); }
     });
@@ -139,7 +142,7 @@ export class Composer {
   #show(mode) {
     this.#mode = mode;
     for (const [name, panel] of Object.entries(this.#panels)) panel.hidden = name !== mode;
-    for (const tab of this.#modes.children) tab.setAttribute("aria-pressed", String(tab.dataset.mode === mode));
+    for (const tab of this.#modes.querySelectorAll("[data-mode]")) tab.setAttribute("aria-pressed", String(tab.dataset.mode === mode));
     this.#text.hidden = this.#attach.hidden = mode !== "text";
     fill(this.#problems);
     this.#isValid = mode === "text";
@@ -279,6 +282,24 @@ export class Composer {
     this.#grow();
     this.#enable();
     this.focus();
+  }
+
+  /// Lets the person choose a saved reply: a text is inserted, a message is sent after its picture was shown.
+  async #chooseSaved() {
+    const id = this.#id;
+    try {
+      const { chooseSaved } = await whenNeeded(() => import("./saved.js"));
+      const written = this.#mode === "text" ? this.#text.value.trim() && { text: this.#text.value.trim() } : this.#isValid && { message: this.#message() };
+      const chosen = await chooseSaved(this.#desk, this.#thread.conversation, written || undefined);
+      if (!chosen || id !== this.#id || this.#form.hidden) return;
+      if (chosen.message) return void await this.#begin(id, [{ message: chosen.message }]);
+      this.#show("text");
+      this.focus();
+      this.#text.setRangeText(chosen.text, this.#text.selectionStart, this.#text.selectionEnd, "end");
+      this.#grow();
+      this.#enable();
+      this.#offerLink();
+    } catch (error) { this.#thread.dispatch("failed", error.message); }
   }
 
   // Sending

@@ -279,17 +279,21 @@ export class Desk extends EventTarget {
         break;
       case "conversation.queued": case "conversation.offered": case "conversation.snoozed":
         if (known) Object.assign(known, { queue: event.queue, note: event.note, offer: event.offer, snoozedUntil: event.snoozedUntil });
-        if (known && event.offer?.person?.id === this.me.id) this.#tell("alert", `${customerName(known.customer)} is offered to you.`);
+        if (known && event.offer?.person?.id === this.me.id) this.#tell("alert", `${customerName(known.customer, known.customerName)} is offered to you.`);
         if (event.type === "conversation.offered") void this.#reportAvailability();
         this.#tell("lists");
         break;
       case "message.received": case "message.accepted": case "message.failed":
         this.#changeLine(event, known);
         break;
+      case "conversation.noted":
+        if (known && event.seq) known.lines = Math.max(known.lines ?? 0, event.seq);
+        if (known && event.line?.kind !== "note") void this.refreshConversation(known.id).catch(() => {});
+        break;
       case "message.queued":
         break;
       case "conversation.overdue":
-        if (this.isMine(known)) this.#tell("alert", `${customerName(known.customer)} waits for your answer.`);
+        if (this.isMine(known)) this.#tell("alert", `${customerName(known.customer, known.customerName)} waits for your answer.`);
         this.#tell("lists");
         break;
       case "typing":
@@ -338,7 +342,7 @@ export class Desk extends EventTarget {
       void this.refreshConversation(known.id).catch(() => {});
     }
     const isForPeople = known.state === "waiting" || this.isMine(known);
-    if (event.type === "message.received" && this.isMine(known) && !isTyping(line)) this.#tell("alert", `${customerName(known.customer)} has written.`);
+    if (event.type === "message.received" && this.isMine(known) && !isTyping(line)) this.#tell("alert", `${customerName(known.customer, known.customerName)} has written.`);
     if (event.type === "message.received" && isForPeople && !isTyping(line) && !this.#isSeen(known.id)) this.unread.add(known.id);
     if (this.all.ids.includes(known.id) && !this.filter.q) this.all.ids = [known.id, ...this.all.ids.filter((id) => id !== known.id)];
     this.#tell("lists");
@@ -379,6 +383,19 @@ export class Desk extends EventTarget {
   take(id, shown) { return this.#changeShown(id, shown, "claim", { person: this.me, take: true }); }
 
   release(id, to, { note, queue, person }, shown) { return this.#changeShown(id, shown, "release", { to, ...(note && { note }), ...(queue && { queue }), ...(person && { person }) }); }
+
+  /// Writes a note for colleagues.
+  note(id, text) { return this.api.change("POST", `${this.conversationPath(id)}/notes`, { text, person: this.me }, { "Idempotency-Key": randomUUID() }); }
+
+  /// Changes the name and the tags of the customer.
+  changeCustomer(id, change) { return this.#change(id, "customer", { ...change, person: this.me }); }
+
+  /// Reads the saved replies of the business.
+  async readSaved() { return (await this.api.read(`${this.path}/saved-replies`)).replies; }
+
+  writeSaved(id, reply) { return this.api.change("PUT", `${this.path}/saved-replies/${encodeURIComponent(id)}`, reply); }
+
+  removeSaved(id) { return this.api.change("DELETE", `${this.path}/saved-replies/${encodeURIComponent(id)}`); }
 
   close(id, shown) { return this.#changeShown(id, shown, "close", {}); }
 

@@ -10,7 +10,7 @@ import { visible, when } from "./text.js";
 
 const keys = [
   ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
-  ["n", "Take the next conversation"], ["c", "Claim"], ["t", "Take over"], ["f", "Transfer to the next person"], ["r", "Release to the bot"], ["x", "Close the conversation"], ["m", "Write a message"],
+  ["n", "Take the next conversation"], ["c", "Claim"], ["t", "Take over"], ["f", "Transfer to the next person"], ["r", "Release to the bot"], ["x", "Close the conversation"], ["m", "Write a message"], ["i", "Write a note"], ["e", "Name and tags"],
   ["Enter", "Send"], ["Shift Enter", "New line"], ["Esc", "Back to the list"],
 ];
 
@@ -214,6 +214,7 @@ function show(desk, session, isKept) {
     element("header", { class: "side-top" }, businessName, business, openSwitch),
     health, list.node,
     element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)), availability,
+      button("Report", { class: "plain" }, () => void whenNeeded(() => import("./report.js")).then(({ showReport }) => showReport(desk, (text) => notify(text, true))).catch((error) => notify(error.message, true))),
       button("Alerts", { class: "plain" }, () => void showAlerts().then(drawTitle)), button("Keys", { class: "plain" }, () => void showKeys(keys)), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
   const main = element("main", { class: "desk", "data-screen": "list" }, side, right);
   fill(page, banner.node, main, note);
@@ -242,7 +243,7 @@ function show(desk, session, isKept) {
     "?": () => void showKeys(keys), "/": () => list.focusSearch(), j: () => list.step(1), k: () => list.step(-1),
     1: () => list.show("queue"), 2: () => list.show("mine"), 3: () => list.show("all"),
     n: () => void list.takeNext(), c: () => void thread?.act("claim"), t: () => void thread?.act("take"), f: () => void thread?.act("transfer"), r: () => void thread?.act("release"),
-    x: () => void thread?.act("close"), m: () => thread?.composer.focus(),
+    x: () => void thread?.act("close"), m: () => thread?.composer.focus(), i: () => void thread?.write("note"), e: () => void thread?.write("customer"),
   }, () => { goBack(); return true; }, signal);
 
   drawHead();

@@ -114,7 +114,7 @@ export class List {
     const answer = (action, opens) => async () => {
       try { await action(one.id); if (opens) this.#open(one.id); } catch (error) { this.#desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })); }
     };
-    fill(this.#offer, one && [element("span", { class: "row-text" }, `${customerName(one.customer)} is offered to you`),
+    fill(this.#offer, one && [element("span", { class: "row-text" }, `${customerName(one.customer, one.customerName)} is offered to you`),
       button("Accept", { class: "primary" }, answer((id) => this.#desk.claim(id), true)), button("Decline", { class: "secondary" }, answer((id) => this.#desk.decline(id)))]);
   }
 
@@ -225,7 +225,7 @@ export class List {
     if (isCurrent) row.open.setAttribute("aria-current", "true"); else row.open.removeAttribute("aria-current");
     row.open.classList.toggle("unread", isUnread);
     fillText(row.unread, isUnread ? "Unread" : "");
-    say(row.name, customerName(one.customer));
+    say(row.name, customerName(one.customer, one.customerName));
     // The customer's last words are shown: after a hand-off the last line is the server's automatic text.
     say(row.text, one.lastInbound || one.last?.direction !== "outbound" ? safe((one.lastInbound ?? one.last)?.summary ?? "") : `Sent: ${safe(one.last.summary)}`);
     const waits = one.state === "waiting" ? one.since : one.state === "person" ? one.unansweredSince : undefined;

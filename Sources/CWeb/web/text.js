@@ -124,8 +124,9 @@ export function isEmoji(text) {
   return parts.length <= 3 && parts.every((part) => /\p{Extended_Pictographic}|\p{Regional_Indicator}/u.test(part.segment));
 }
 
-/// A customer's name for people: Apple gives only an opaque identifier, so the page shows the identifier's end.
-export function customerName(customer) {
+/// A customer's name for people: the `name` that they gave, or the end of Apple's opaque identifier.
+export function customerName(customer, name) {
+  if (name) return visible(name);
   const text = visible(customer ?? "");
   if (text.startsWith("tel:")) return text.slice(4);
   const end = text.replace(/=+$/u, "").slice(-6);

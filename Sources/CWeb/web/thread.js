@@ -2,6 +2,7 @@
 import { isFailure, isShown, raw, summary } from "./bubbles.js";
 import { content } from "./cards.js";
 import { Composer, missing } from "./composer.js";
+import { askForCustomer, askForNote, internalLine } from "./customer.js";
 import { actions, confirm, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { age, sentence } from "./list.js";
@@ -46,6 +47,8 @@ export class Thread {
   #facts = element("p", { class: "facts" });
   #holder = element("div", { class: "holder", role: "status", tabindex: 0 });
   #actions = element("div", { class: "thread-actions" });
+  #about = element("p", { class: "about" }, button("Note…", { class: "plain", title: "For colleagues only" }, () => this.write("note")),
+    button("Name and tags…", { class: "plain" }, () => this.write("customer")));
   #earlier = button("Earlier messages", { class: "plain more" }, () => this.#readEarlier());
   #items = element("ol", { class: "lines", "aria-label": "Messages" });
   #latest = button("Latest messages", { class: "plain more" }, () => this.#readLatest());
@@ -59,7 +62,7 @@ export class Thread {
     this.dispatch = dispatch;
     this.composer = new Composer(desk, this);
     this.#pane = element("div", { class: "pane", hidden: true },
-      element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts), this.#actions),
+      element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts, this.#about), this.#actions),
       this.#holder, this.#scroll, this.composer.node, this.#live);
     this.node = element("div", { class: "thread" }, this.#pane);
     this.#scroll.addEventListener("scroll", () => {
@@ -289,6 +292,7 @@ export class Thread {
     if (line.kind === "close" && line.direction === "inbound") {
       return element("li", { class: "day" }, element("span", {}, line.message.referenceIds ? "The customer declined an invitation" : "The customer closed the conversation", ` · ${when(line.at)}`));
     }
+    if (line.direction === "internal") return internalLine(line, this.#author(line));
     const isOwn = line.direction === "outbound";
     const author = isOwn ? this.#author(line) : "Customer";
     const path = `${this.#desk.conversationPath(this.#id)}/messages/${encodeURIComponent(line.id)}/attachments/`;
@@ -335,10 +339,10 @@ export class Thread {
     const one = this.conversation;
     if (!one) return;
     const desk = this.#desk;
-    say(this.#name, customerName(one.customer));
+    say(this.#name, customerName(one.customer, one.customerName));
     this.#name.title = visible(one.customer ?? "");
     const cannot = missing(one.capabilities);
-    say(this.#facts, [one.locale && language(one.locale), one.intent && `intent ${one.intent}`, one.group && `group ${one.group}`].filter(Boolean).map(visible).join(" · "));
+    say(this.#facts, [one.locale && language(one.locale), one.intent && `intent ${one.intent}`, one.group && `group ${one.group}`, ...(one.tags ?? []).map((tag) => `#${tag}`)].filter(Boolean).map(visible).join(" · "));
     const isMine = desk.isMine(one);
     const person = visible(one.person?.name ?? one.person?.id ?? "A colleague");
     const since = one.since ? ` since ${when(one.since)}` : "";
@@ -366,6 +370,12 @@ export class Thread {
     }
     this.composer.update();
     this.#drawTyping([...this.#lines.values()].sort((a, b) => a.seq - b.seq));
+  }
+
+  /// Writes a note, or the name and the tags of the customer.
+  async write(what) {
+    if (!this.#id) return;
+    try { await (what === "note" ? askForNote : askForCustomer)(this.#id, this.#desk); } catch (error) { this.dispatch("failed", error.message); }
   }
 
   /// Makes one of the offered `changes`.

@@ -140,6 +140,8 @@ extension APIProblem.Kind {
     static let conflict = Self(
         "conflict", .conflict, "The state of the resource does not allow the operation")
     static let closed = Self("closed", .conflict, "The customer has closed the conversation")
+    static let noConsent = Self(
+        "no-consent", .conflict, "The customer has not agreed to the message")
     static let claimed = Self("claimed", .conflict, "Another person has the conversation")
     static let changed = Self("changed", .preconditionFailed, "The resource has changed")
     static let tooLarge = Self("too-large", .contentTooLarge, "The request is too large")

@@ -26,6 +26,20 @@ extension JSONSchema {
     ])
     .named("Release")
     static let empty = closed([:]).named("Empty")
+    static let note = closed([
+        "text": noteText, "person": closed(["id": personText, "name": personText.optional]).optional,
+    ]).named("Note", example: #"{"text":"Wants the blue one."}"#)
+    static let savedReply = closed([
+        "title": .text, "text": .text.optional, "message": .anyObject.optional, "queue": .text.optional,
+    ]).named("NewSavedReply", example: #"{"title":"Opening hours","text":"We are open from 9 to 18."}"#)
+    static let consent = closed([
+        "state": choice(["given", "withdrawn"]), "at": .time, "words": .text.optional, "types": list(.text),
+    ]).named("Consent")
+    static let noted = closed(["id": .text]).named("Noted")
+    static let customerChange = closed([
+        "name": .text.optional, "addTags": list(.text).optional, "removeTags": list(.text).optional,
+        "person": closed(["id": personText, "name": personText.optional]).optional,
+    ]).named("CustomerChange", example: #"{"name":"Ana Sousa","addTags":["vip"]}"#)
     /// `text` is required when `open` is false.
     static let presence: JSONSchema = JSONSchema(
         stringLiteral: #"""
@@ -79,6 +93,7 @@ extension JSONSchema {
         ]
     ).named("Problem")
 
+    private static let noteText: JSONSchema = #"{"type":"string","pattern":"\\S","maxLength":8000}"#
     /// The id or name of a person: up to 200 bytes without control characters.
     ///
     /// `(?!\n)` refuses a final line feed, because `$` also matches before it in some languages.
@@ -98,12 +113,13 @@ extension JSONSchema {
             ).optional
         ),
         ("person", closed(["id": .text, "name": .text.optional]).optional), ("autoReply", .flag.optional),
-        ("take", .flag.optional),
+        ("take", .flag.optional), ("purpose", choice(NoticePurpose.allCases.map(\.rawValue)).optional),
     ]
     /// A line of a conversation's file, as the manual's page on the data directory describes it.
     static let line = object(
         [
-            "seq": #"{"type":"integer"}"#, "at": .text, "direction": choice(["inbound", "outbound"]),
+            "seq": #"{"type":"integer"}"#, "at": .text,
+            "direction": choice(["inbound", "outbound", "internal"]),
             "id": .text, "kind": .text, "customer": .text, "record": #"{"type":"integer"}"#,
         ],
         optional: [

@@ -138,7 +138,7 @@ struct AssignmentRoutes: Sendable {
         guard let taken else { return APIAnswer { _ in } }
         let facts = try ConversationFacts.read(
             ConversationFiles.name(of: taken.customer), of: business, files, lines: (50, 1 << 20)
-        ) { _ in taken.assignment }
+        ) { _ in taken.assignment }?.detailed(by: store, business)
         watch.recordSign(in: ConversationID(business: business, customer: taken.customer))
         var answer = APIAnswer { writer in
             guard let facts else { return }

@@ -5,7 +5,7 @@ import MessageStore
 
 /// The operation that lists the conversations of a business, latest first.
 ///
-/// `GET …/conversations?state person queue customer kind since until q limit cursor`: `kind`, `since` and `until`
+/// `GET …/conversations?state person queue tag customer kind since until q limit cursor`: `kind`, `since` and `until`
 /// filter by the last line. `q` searches for a text, for a limited time: `searched` is the number of
 /// conversations that were read, and a page without conversations may have a next page. `unreadable` is the
 /// number of conversations that the page omits because their files are damaged or cannot be read.
@@ -47,6 +47,9 @@ struct ConversationListRoutes: Sendable {
                         "Conversations whose last line has this kind."),
                     APIParameter("since", .time, "Conversations whose last line was written then or later."),
                     APIParameter("until", .time, "Conversations whose last line was written before."),
+                    APIParameter(
+                        "tag", .identifier(maximumBytes: CustomerDetails.maximumBytes),
+                        "Conversations that have this tag."),
                     APIParameter("q", .text(maximumBytes: 200), "Conversations that contain this text."),
                     .limit, .cursor,
                 ], "List the conversations of a business, latest first", Self.listed.schema, answer: list)
@@ -56,7 +59,9 @@ struct ConversationListRoutes: Sendable {
     private func list(_ request: APIRequest) async throws -> APIAnswer {
         let query = try query(request)
         let page =
-            if let text = request["q"] { try store.search(query, for: text) } else {
+            if request["q"] != nil || request["tag"] != nil {
+                try store.search(query, for: request["q"], tag: request["tag"])
+            } else {
                 store.conversations(query)
             }
         guard let page else { throw unavailable }
@@ -110,7 +115,7 @@ struct ConversationListRoutes: Sendable {
                 return try ConversationFacts.read(name, of: business, files, lines: Self.linesOfEach) {
                     store.assignment(of: business, $0)
                 }?.completed(by: store, business)
-            } catch StoreError.quarantinedConversation {
+            } catch StoreError.quarantinedConversation, StoreError.damaged {
                 // One damaged conversation must not make the whole list unavailable.
                 unreadable += 1
                 return nil

@@ -149,6 +149,8 @@ struct ConversationFacts {
     let name: String
     let lines: [ConversationLine]
     private(set) var assignment: Assignment
+    /// The customer's name and tags.
+    private var details = CustomerDetails()
     /// Whether the customer closed the conversation and has not written since; nil when the lines do not show it.
     private var closes: Bool?
     private var isClosed: Bool { closes ?? false }
@@ -162,10 +164,11 @@ struct ConversationFacts {
             store.assignment(of: business, $0)
         }
         guard let facts, !facts.lines.isEmpty else { throw APIProblem(.notFound) }
-        guard let customer = facts.customer, facts.assignment.state == .handler else { return facts }
+        let detailed = try facts.detailed(by: store, business)
+        guard let customer = facts.customer, facts.assignment.state == .handler else { return detailed }
         // The `ETag` must include `isClosedByCustomer`, because the store compares `If-Match` with a tag that
         // includes it.
-        return facts.changed(
+        return detailed.changed(
             to: facts.assignment, isClosed: try store.isClosedByCustomer(business, customer))
     }
 
@@ -192,11 +195,19 @@ struct ConversationFacts {
         return try facts(furtherLines)
     }
 
-    /// Returns this conversation; asks the store whether the customer closed it if its last lines do not show
-    /// that.
+    /// Returns this conversation with the customer's name and tags.
+    func detailed(by store: Store, _ business: BusinessID) throws -> ConversationFacts {
+        var facts = self
+        if let customer { facts.details = try store.details(of: business, customer) }
+        return facts
+    }
+
+    /// Returns this conversation with its details; asks the store whether the customer closed it if its last lines do
+    /// not show that.
     func completed(by store: Store, _ business: BusinessID) throws -> ConversationFacts {
-        guard closes == nil, assignment.state == .handler, let customer else { return self }
-        return changed(to: assignment, isClosed: try store.isClosedByCustomer(business, customer))
+        let facts = try detailed(by: store, business)
+        guard closes == nil, assignment.state == .handler, let customer else { return facts }
+        return facts.changed(to: assignment, isClosed: try store.isClosedByCustomer(business, customer))
     }
 
     /// Returns this conversation with another assignment.
@@ -251,7 +262,7 @@ struct ConversationFacts {
         return answer
     }
 
-    private var last: ConversationLine? { lines.last { !$0.isFilesOnly } }
+    private var last: ConversationLine? { lines.last { !$0.isFilesOnly && $0.direction != .internal } }
     private var inbound: JSONValue? {
         lines.last { $0.direction == .inbound && !$0.isFilesOnly }?.message
     }
@@ -260,6 +271,14 @@ struct ConversationFacts {
     private static let members = JSONObjectForm<ConversationFacts>(written: [
         JSONField("id", .hash) { $0.name },
         JSONField([("customer", .text)]) { $1.field("customer", $0.customer?.rawValue) },
+        JSONField("customerName", optional: .text) { $0.details.name },
+        JSONField([("tags", .list(.text).optional)]) { facts, writer in
+            if !facts.details.tags.isEmpty { writer.list("tags", facts.details.tags) }
+        },
+        JSONField([("consent", .consent.optional)]) { facts, writer in
+            guard let consent = facts.details.consent else { return }
+            writer.object("consent") { consent.write(to: &$0) }
+        },
         JSONField("state", .choice(["handler", "waiting", "person", "closed"])) { $0.state.rawValue },
         JSONField("since", optional: .time) { $0.assignment.since },
         JSONField([("person", .person.optional)]) { facts, writer in

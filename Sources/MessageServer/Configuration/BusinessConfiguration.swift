@@ -8,7 +8,7 @@ import MessageStore
 /// { "businessID": "5a6b7c8d-0000-4000-8000-000000000002", "name": "Sam's Fish", "handler": { "builtin": "demo" } }
 /// ```
 ///
-/// These three members are required; `fallback`, `people`, `texts`, `authentication`, `applePay`, `concurrency`,
+/// These three members are required; `fallback`, `people`, `notices`, `texts`, `authentication`, `applePay`, `concurrency`,
 /// `deadlineSeconds`, `logLevel`, `newAfterHours`, `replies`, `links`, `disclosure`, `terms`, `firstAnswer`, `quota` and `retention` are optional. The slug is the file's name.
 package struct BusinessConfiguration: Sendable {
     /// The business's name in commands and logs: 1 to 64 of `a-z`, `0-9` and `-`.
@@ -23,6 +23,8 @@ package struct BusinessConfiguration: Sendable {
     package var fallback: FallbackConfiguration?
     /// The people who answer instead of the handler; when nil, a hand-off to a person only ends the event.
     package var people: PeopleConfiguration?
+    /// The consent of its customers to later messages; when nil, programs may write at any time.
+    package var notices: NoticesConfiguration?
     /// The provider at which its customers sign in; when nil, its sign-in messages are refused.
     package var authentication: AuthenticationConfiguration?
     /// The merchant that takes its payments with Apple Pay; when nil, its payment requests are refused.

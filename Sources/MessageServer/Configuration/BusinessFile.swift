@@ -42,6 +42,7 @@ enum BusinessFile {
             fallback(&$0, root["fallback"]?["handler"].map(request), handlers)
         }
         business.people = reader.object("people", PeopleConfiguration.read)
+        business.notices = reader.object("notices", NoticesConfiguration.read)
         business.opening = OpeningConfiguration.read(&reader)
         _ = reader.object("texts") { business.readTexts(&$0) }
         for key in ["authentication", "applePay"] where secrets == nil { reader.has(key) }

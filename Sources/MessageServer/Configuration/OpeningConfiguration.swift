@@ -97,6 +97,8 @@ extension BusinessConfiguration {
         case .wait, .unclaimed, .closed: people?.texts[key] = text
         case .disclosure: opening.disclosure = text
         case .firstAnswer: opening.firstAnswer?.text = text
+        case .subscribed: notices?.text = text
+        case .unsubscribed: notices?.withdrawnText = text
         }
     }
 }

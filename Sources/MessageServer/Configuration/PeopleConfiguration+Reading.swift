@@ -16,6 +16,7 @@ extension PeopleConfiguration {
         reader.require("text", hint: "write the text that a customer gets while waiting for a person")
         people.hours = reader.object("hours", OpeningHours.read)
         people.readQueues(&reader)
+        people.readSavedReplies(&reader)
         if people.hasHours || reader.has("hours"), texts[.closed] == nil {
             reader.problem(
                 "has \"hours\" without \"closedText\"",

@@ -38,6 +38,9 @@ package struct PeopleConfiguration: Hashable, Sendable {
     /// The rules that choose the queue of a conversation; the first one that matches decides.
     package var rules: [QueueRule] = []
 
+    /// The texts and messages that people send often.
+    package var savedReplies: [SavedReply] = []
+
     /// Creates a configuration with defaults.
     package init(text: String) { self.text = Localized(text) }
 

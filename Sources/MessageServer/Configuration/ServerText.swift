@@ -10,6 +10,10 @@ package enum ServerText: String, CaseIterable, Sendable {
     case disclosure
     /// The text while the handler takes its time: `firstAnswer.text` in every other language.
     case firstAnswer
+    /// The confirmation for a customer who agrees to later messages: `notices.text` in every other language.
+    case subscribed
+    /// The confirmation for a customer who withdraws: `notices.withdrawnText` in every other language.
+    case unsubscribed
 
     /// The name of the setting in `people`, and in a queue, for every other language; nil for the other texts.
     package var setting: String? {
@@ -17,7 +21,7 @@ package enum ServerText: String, CaseIterable, Sendable {
         case .wait: "text"
         case .unclaimed: "unclaimedText"
         case .closed: "closedText"
-        case .disclosure, .firstAnswer: nil
+        case .disclosure, .firstAnswer, .subscribed, .unsubscribed: nil
         }
     }
 
@@ -45,6 +49,12 @@ package enum ServerText: String, CaseIterable, Sendable {
                 : "You are writing with an automated assistant. Write \u{201C}help\u{201D} for a person."
         case .firstAnswer:
             language == "de" ? "Einen Moment, bitte." : "One moment, please."
+        case .subscribed:
+            language == "de"
+                ? "Sie bekommen unsere Nachrichten. Mit STOP beenden Sie das."
+                : "You get our messages. Write STOP to end them."
+        case .unsubscribed:
+            language == "de" ? "Sie bekommen keine Nachrichten mehr." : "You get no more messages."
         }
     }
 }
@@ -56,6 +66,8 @@ extension BusinessConfiguration {
         case .wait, .unclaimed, .closed: people?.texts[key]
         case .disclosure: opening.disclosure
         case .firstAnswer: opening.firstAnswer?.text
+        case .subscribed: notices?.text
+        case .unsubscribed: notices?.withdrawnText
         }
     }
 

@@ -3,8 +3,9 @@ import HandlerKit
 import MessageStore
 
 extension Conversation.Entry {
-    /// Converts the store's line to the form for handlers.
-    init(_ line: ConversationLine) {
+    /// Converts the store's line to the form for handlers; nil for an internal line, which no handler gets.
+    init?(_ line: ConversationLine) {
+        guard line.direction != .internal else { return nil }
         self.init(
             seq: line.sequence, at: line.at.rfc3339,
             direction: line.direction == .inbound ? .inbound : .outbound, kind: line.kind, id: line.id,

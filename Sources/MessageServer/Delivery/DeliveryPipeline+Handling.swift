@@ -148,6 +148,7 @@ extension DeliveryPipeline {
             deadline: .now + business.deadline, logger: business.logger)
         if case .result(let result)? = try await signIns?.meaning(of: event) { context.signIn = result }
         context.payment = try await payments?.result(of: event)
+        if delivery.isInternal { context.consent = ConsentChange(event.message) }
         context.traceparent = TraceID(delivery.business, delivery.id).parent(
             delivery: delivery.record, attempt: delivery.attempt)
         return context
@@ -172,7 +173,7 @@ extension DeliveryPipeline {
                 of: delivery.business, delivery.customer, maximum: conversationLength,
                 maximumBytes: maximumConversationBytes)
             let ended = Set(lines.lazy.filter { $0.direction == .outbound }.map(\.id))
-            return lines.map(Conversation.Entry.init)
+            return lines.compactMap(Conversation.Entry.init)
                 + queued.filter { !ended.contains($0.reply.id) }.compactMap(Conversation.Entry.init)
         }
         var conversation = Conversation(reading: read) { [store] id in

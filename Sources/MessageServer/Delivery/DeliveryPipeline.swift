@@ -15,6 +15,7 @@ struct DeliveryPipeline: Sendable {
     let attachments: AttachmentFetcher
     let replyFiles: ReplyFiles
     let handOffs: HandOffs
+    let notices: Notices
     let observer: any StageObserver
     let logger: Logger
     /// Releases the results of sign-ins; nil when the server offers no sign-ins.
@@ -83,10 +84,21 @@ struct DeliveryPipeline: Sendable {
                 try await store.rememberDecision(of: delivery)
                 return try await finish(delivery, decided.result, &stages)
             }
+            if delivery.isInternal {
+                try await onDisk {
+                    try notices.confirm(
+                        delivery.message, delivery.id, of: delivery.business, delivery.customer)
+                }
+            }
+            if try await notices.record(event, of: delivery) {
+                return try await finish(delivery, .handled, &stages)
+            }
             if try await handOffs.isLeftToPerson(delivery, event) {
                 return try await finishWithPerson(delivery, event, &stages)
             }
-            if !delivery.isReplyFailure, !delivery.isReplay, let menu = handOffs.menu(for: event) {
+            if !delivery.isReplyFailure, !delivery.isReplay, !delivery.isInternal,
+                let menu = handOffs.menu(for: event)
+            {
                 guard case .decided(let result) = try await answer(delivery, menu, &stages),
                     result == .handled
                 else { return try await finishWithPerson(delivery, event, &stages) }
@@ -105,7 +117,7 @@ struct DeliveryPipeline: Sendable {
                     return try await finishWithPerson(delivery, event, &stages)
                 }
                 guard let handler = route(delivery, event, business, responder, &stages) else {
-                    return try await finish(delivery, .unhandled, &stages)
+                    return try await finish(delivery, delivery.isInternal ? .withPerson : .unhandled, &stages)
                 }
                 switch try await handle(delivery, event, handler, worker, business, responder, &stages) {
                 case .decided(.withPerson): return try await finishWithPerson(delivery, event, &stages)
@@ -128,6 +140,8 @@ struct DeliveryPipeline: Sendable {
         if delivery.decided == nil, let reason = store.reasonToPark(delivery.record) {
             return .failed(reason: reason)
         }
+        // People have read the line; no handler gets it.
+        if delivery.isInternal, Consent(message: delivery.message) == nil { return .withPerson }
         return delivery.original.map { .repeated(of: $0) }
     }
 
@@ -231,7 +245,7 @@ struct DeliveryPipeline: Sendable {
 
     /// The subscription that a handler needs for the event.
     func subscription(of delivery: Delivery, _ event: InboundEvent) -> Subscription {
-        delivery.isReplyFailure ? .replyFailed : .kind(event.kind)
+        delivery.isInternal ? .consent : delivery.isReplyFailure ? .replyFailed : .kind(event.kind)
     }
 
     private func route(
@@ -242,7 +256,7 @@ struct DeliveryPipeline: Sendable {
         let subscription = subscription(of: delivery, event)
         let handler = responder.handler.flatMap { isSubscribed($0, to: subscription) ? $0 : nil }
         stages.end(handler == nil ? .ended("unhandled") : .done)
-        if handler == nil, responder.handler != nil, !delivery.isReplyFailure,
+        if handler == nil, responder.handler != nil, !delivery.isReplyFailure, !delivery.isInternal,
             business.isFirstUnhandled(event.kind)
         {
             logger.warning(

@@ -41,11 +41,13 @@ struct Pipelines: Sendable {
         let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
         watch = AssignmentWatch(
             store: store, opening: opening, settings: PeopleSettings(configuration, presence), presence: presence,
-            logger: logger)
+            figures: FiguresRecorder(store, configuration, logger: logger), logger: logger)
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
+        let notices = Notices(store, configuration)
         recording = RecordPipeline(
             store: store, observer: observer,
             recentAnswers: RecentAnswers(after: store.latestRecoveredMessageAt), handOffs: handOffs,
+            notices: notices,
             firstAnswers: FirstAnswers(store: store, opening: opening, configuration: configuration),
             silence: { configuration.setting(\.silence, of: $0) ?? NewConversation.silence })
         var deliveries = DeliveryPipeline(
@@ -56,7 +58,7 @@ struct Pipelines: Sendable {
                 slots: FairSlots(
                     configuration.attachments.concurrency,
                     share: configuration.attachments.share(among: configuration.businesses.count))),
-            replyFiles: replyFiles, handOffs: handOffs, observer: observer, logger: logger)
+            replyFiles: replyFiles, handOffs: handOffs, notices: notices, observer: observer, logger: logger)
         deliveries.opening = opening
         deliveries.configuration = configuration
         deliveries.retrySchedule = configuration.retrySchedule
@@ -75,8 +77,7 @@ struct Pipelines: Sendable {
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns,
             payments: payments?.parts, opening: opening,
             linkPages: LinkPages(transport: try CurlTransport(), configuration: configuration),
-            recentAnswers: recording.recentAnswers,
-            observer: observer,
+            recentAnswers: recording.recentAnswers, notices: notices, observer: observer,
             logger: logger, lifetime: configuration.gateway.replyLifetime,
             businessCount: { configuration.businesses.count },
             reportsFailures: reportsFailures)

@@ -16,15 +16,17 @@ final class ProactiveMessages: Sendable {
         let signIns: SignInSettings
         let payments: PaymentResults?
         let opening: Opening?
+        let notices: Notices?
     }
 
     /// Accepts messages from now on; `signIns` are the providers of the businesses.
     func open(
         _ store: Store, signIns: SignInSettings = SignInSettings(), payments: PaymentResults? = nil,
-        opening: Opening? = nil
+        opening: Opening? = nil, notices: Notices? = nil
     ) {
         opened.withLock {
-            $0 = Opened(store: store, signIns: signIns, payments: payments, opening: opening)
+            $0 = Opened(
+                store: store, signIns: signIns, payments: payments, opening: opening, notices: notices)
         }
     }
 
@@ -70,6 +72,7 @@ final class ProactiveMessages: Sendable {
         do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(json) } catch {
             throw .unusableMessage(error.refusal(at: "/message"))
         }
+        try await checkConsent(checked, opened.notices, business, customer)
         let received = ReceivedMessage(
             business: business, customer: customer, id: id, message: json, outboundKind: checked.kind,
             author: .handler)
@@ -86,6 +89,22 @@ final class ProactiveMessages: Sendable {
         } catch {
             throw .notStored
         }
+    }
+
+    private func checkConsent(
+        _ message: Reply, _ notices: Notices?, _ business: BusinessID, _ customer: CustomerID
+    ) async throws(HandlerHostError) {
+        guard let notices else { return }
+        let refusal: NoConsent?
+        do {
+            refusal = try await onDisk {
+                try notices.refusal(of: message.purpose, message.kind, by: .handler, business, customer)
+            }
+        } catch {
+            // The conversation cannot be read now.
+            throw .notStored
+        }
+        if let refusal { throw .noConsent(refusal.reason) }
     }
 
     /// The id of a message, equal for equal keys, so that the store's deduplication drops a second message.

@@ -10,6 +10,7 @@ struct RecordPipeline: Sendable {
     let observer: any StageObserver
     let recentAnswers: RecentAnswers
     let handOffs: HandOffs
+    let notices: Notices
     /// Answers for handlers that take their time; nil without them.
     var firstAnswers: FirstAnswers?
     /// The silence of both sides after which a conversation of a business is new.
@@ -18,6 +19,12 @@ struct RecordPipeline: Sendable {
     /// Writes the message's line; throws a disk error, after which the caller calls this method again.
     func record(_ message: UnrecordedMessage) throws -> RecordedLine {
         var stages = DeliveryStages(message, observer)
+        // An internal message is of no kind of messages.
+        if message.isInternal {
+            // Sent also while the handler is down. A failure is ignored, because the delivery confirms again.
+            try? notices.confirm(message.message, message.id, of: message.business, message.customer)
+            return try write(message, as: .unrecognized, &stages)
+        }
         // Do not decode the message, because that may crash the process again; the delivery becomes a dead
         // letter.
         if message.crashes >= DeliveryPipeline.maximumCrashes {
@@ -29,7 +36,10 @@ struct RecordPipeline: Sendable {
         }
         let original = try original(of: event, message)
         let line = try write(message, as: event.kind, &stages, repeating: original, event)
-        if original == nil { handOffs.record(event, of: message) }
+        if original == nil {
+            handOffs.record(event, of: message)
+            notices.record(event, of: message)
+        }
         if let begins = line.begins { firstAnswers?.schedule(message, beginning: begins) }
         return line
     }

@@ -22,6 +22,8 @@ package enum SendRefusal: Error, Sendable, Equatable {
     case unsupported(UnsupportedMessage)
     /// An earlier request with the same key had another content.
     case keyReused
+    /// The customer has not written lately, and has not agreed to the message.
+    case noConsent(NoConsent)
     /// The assignment of the conversation does not allow the message.
     case assignment(AssignmentRefusal)
 
@@ -39,6 +41,7 @@ package enum SendRefusal: Error, Sendable, Equatable {
         case .unsupported(let message):
             "the customer's device lacks \(message.missing.rawValue): add a text in \"fallback\""
         case .keyReused: "an earlier request with the same key had another content"
+        case .noConsent(let refusal): refusal.reason
         case .assignment(let refusal): "\(refusal)"
         }
     }

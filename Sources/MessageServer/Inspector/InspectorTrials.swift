@@ -132,7 +132,7 @@ final class InspectorTrials: Sendable {
             if let known { known.before } else { try await store.state(of: event.business, event.customer) }
         let conversation = Conversation(reading: { [store] in
             try store.recentLines(of: event.business, event.customer, maximum: 200)
-                .filter { $0.record < event.record }.suffix(50).map(Conversation.Entry.init)
+                .filter { $0.record < event.record }.suffix(50).compactMap { Conversation.Entry($0) }
         })
         return Context(
             event: InboundEvent.decode(

@@ -32,6 +32,7 @@ extension ReplySender {
             of: id, within: request.wait, endsWithStop: key != nil, willWait: willWait
         ) {
             if key != nil { try await checkOpen(request) }
+            try await checkConsent(request)
             let hold = replyFiles.files.hold(for: request.business)
             let message = try await message(request, id, key, hold)
             if request.isAutomatic, message.outboundKind?.isTyping == false,
@@ -82,6 +83,7 @@ extension ReplySender {
         let outbound = try outbound(request, id: key.message, for: capabilities)
         if try await sent(key, request.business, search) == nil {
             try await checkOpen(request)
+            try await checkConsent(request)
             let assignment = store.assignment(of: request.business, request.customer)
             if let refusal = request.refusal(of: outbound.kind, in: assignment) {
                 throw SendRefusal.assignment(refusal)
@@ -121,6 +123,21 @@ extension ReplySender {
             try store.isClosedByCustomer(request.business, request.customer)
         }
         if isClosed { throw SendRefusal.assignment(.closed) }
+    }
+
+    /// Refuses a program's message to which a customer who has not written lately has not agreed.
+    ///
+    /// A message without `person` counts as a program's.
+    private func checkConsent(_ request: SendRequest) async throws {
+        guard let notices, request.person == nil else { return }
+        // An invalid message is refused later.
+        let kind = (try? OutboundMessage(json: request.message))?.kind
+        let refusal = try await onDisk {
+            try notices.refusal(
+                of: request.message.root["purpose"]?.string, kind, by: .program, request.business,
+                request.customer)
+        }
+        if let refusal { throw SendRefusal.noConsent(refusal) }
     }
 
     private func message(

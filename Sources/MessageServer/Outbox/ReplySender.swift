@@ -31,6 +31,8 @@ final class ReplySender: Sendable {
     let linkPages: LinkPages?
     /// Learns which questions the customers have got.
     private let recentAnswers: RecentAnswers
+    /// Refuses messages to which a customer has not agreed.
+    let notices: Notices?
     private let observer: any StageObserver
     let logger: Logger
     /// The time from the decision of a reply until it expires.
@@ -71,7 +73,7 @@ final class ReplySender: Sendable {
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
         signIns: SignInSettings? = nil, payments: PaymentParts? = nil,
         opening: Opening? = nil, linkPages: LinkPages? = nil,
-        recentAnswers: RecentAnswers = RecentAnswers(after: nil),
+        recentAnswers: RecentAnswers = RecentAnswers(after: nil), notices: Notices? = nil,
         observer: any StageObserver,
         logger: Logger,
         lifetime: @escaping @Sendable @autoclosure () -> Duration = .seconds(72 * 3600),
@@ -89,6 +91,7 @@ final class ReplySender: Sendable {
         self.opening = opening
         self.linkPages = linkPages
         self.recentAnswers = recentAnswers
+        self.notices = notices
         self.observer = observer
         self.logger = logger
         self.lifetime = lifetime

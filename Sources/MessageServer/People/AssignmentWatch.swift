@@ -34,6 +34,8 @@ final class AssignmentWatch: Sendable {
     let availability = Availability()
     /// The deliveries that wait for their handler.
     let waits = HandlerWaits()
+    /// Records hand-offs; nil in tests.
+    let figures: FiguresRecorder?
     private let store: Store
     private let opening: Opening?
     private let logger: Logger
@@ -58,10 +60,11 @@ final class AssignmentWatch: Sendable {
 
     init(
         store: Store, opening: Opening? = nil, settings: PeopleSettings, presence: PeoplePresence,
-        logger: Logger
+        figures: FiguresRecorder? = nil, logger: Logger
     ) {
         self.store = store
         self.opening = opening
+        self.figures = figures
         self.settings = settings
         self.presence = presence
         self.logger = logger
@@ -183,6 +186,7 @@ final class AssignmentWatch: Sendable {
             let name = ConversationID(business: conversation.business, customer: conversation.customer)
             waits.end(in: name)
             let assignment = conversation.assignment
+            figures?.record(assignment, of: conversation.business)
             let steps = AssignmentDeadlines(people: settings[conversation.business])
                 .steps(for: assignment, at: now, sign: sign(in: name))
             for step in steps where !wasTaken(step, in: name, assignment) {

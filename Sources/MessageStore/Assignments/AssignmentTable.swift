@@ -117,7 +117,7 @@ struct AssignmentTable: Sendable {
         switch act {
         case .writes: change = .customerMessage
         case .closes: change = .customerClose
-        case .neither: return
+        case .neither, .internal: return
         }
         if act == .writes, entry.assignment.placement != nil, entry.assignment.unanswered == nil {
             entries[key]?.assignment.unanswered = Assignment.Unanswered(since: at, isFirst: false)

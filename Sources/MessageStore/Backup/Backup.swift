@@ -28,8 +28,8 @@ package struct Backup {
     /// The folders with conversations, which are copied before the journal.
     static let conversationFolders = ["conversations", "damaged", "states"]
     /// The folders that are copied after the contents, followed by `otherFiles`.
-    static let otherFolders = ["payments", "retention", "onboarding"]
-    static let otherFiles = ["people.json", "removed.json", "audit.jsonl"]
+    static let otherFolders = ["payments", "retention", "onboarding", "figures"]
+    static let otherFiles = ["people.json", "saved-replies.json", "removed.json", "audit.jsonl"]
     /// The folders in backups of earlier versions, which the start after a restoration removes.
     static let formerFolders = ["assignments"]
     static let journalFolder = "journal"

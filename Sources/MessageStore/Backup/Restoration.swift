@@ -123,7 +123,7 @@ package struct Restoration {
 }
 
 extension Store {
-    /// Stores the handlers' states that the journal has and the files lack.
+    /// Stores the handlers' states and the details of customers that the journal has and the files lack.
     ///
     /// The backup copied the files before the journal, so the journal can have later states.
     fileprivate func rebuildStates() async throws {
@@ -131,6 +131,11 @@ extension Store {
         var decisions: [(key: ConversationKey, record: UInt64, state: [UInt8])] = []
         try files.forEachRecord { record, number, location throws(StoreError) in
             _ = fold.apply(record, number: number, at: location)
+            if let message = record.message, message.act == .internal, message.replayOf == nil,
+                let text = try reader.line(at: location).root["message"]?.text
+            {
+                try states.apply(Array(text), recordedBy: number, of: message.conversation)
+            }
             guard let subject = record.subject, let message = fold[subject],
                 message.state.decision?.record == number,
                 let state = try reader.line(at: location).root["state"]

@@ -13,6 +13,9 @@ package import BusinessMessages
 /// An inbound line has `"capabilities":"QUICK,LIST"` when the message came with them. It has `"repeats":"…"`
 /// when it repeats a choice.
 ///
+/// An internal line has its ``MessageAuthor``, and `"kind"` is the type of its ``InternalMessage``; a line of
+/// this form was never sent, and no handler gets it.
+///
 /// The results of a message's attachments are a separate later line. It has the message's id and record,
 /// `"files":[{"sha256":"…","size":148861}]`, and no `message`. The same form has the result of a sign-in that
 /// ended while a person had the conversation: `"files":[],"signIn":{"result":"signedIn","issuer":"…"}`. That
@@ -25,6 +28,8 @@ package struct ConversationLine: Sendable {
         case inbound
         /// To the customer.
         case outbound
+        /// For people only: a note, or a change of what is known about the customer; see ``InternalMessage``.
+        case `internal`
     }
 
     /// The line's number in its conversation: 1, 2, 3 … without gaps.
@@ -35,7 +40,7 @@ package struct ConversationLine: Sendable {
     package let direction: Direction
     /// The message's id.
     package let id: MessageID
-    /// The message's kind.
+    /// The message's kind; `unrecognized` for an internal line.
     package let kind: Kind
     /// The customer of the conversation.
     package let customer: CustomerID
@@ -49,7 +54,7 @@ package struct ConversationLine: Sendable {
     package let outcome: String?
     /// Outbound: the gateway's HTTP status, if it answered.
     package let status: Int?
-    /// Outbound: the author; nil in lines of earlier versions, which named none.
+    /// Outbound and internal: the author; nil in lines of earlier versions, which named none.
     package let author: MessageAuthor?
     /// Inbound: the recent message with the same choice, because of which no handler was called.
     package let repeats: MessageID?
@@ -124,7 +129,7 @@ extension ConversationLine {
     /// Returns this line's `text` without the secrets that an earlier version wrote; nil without any.
     func redacted(_ text: [UInt8]) -> [UInt8]? {
         // Parsing cannot fail, because the line was read from the text, and its message is a value of it.
-        guard !isFilesOnly, ConversationEntry.redactedKinds.contains(kind),
+        guard !isFilesOnly, direction != .internal, ConversationEntry.redactedKinds.contains(kind),
             let root = (try? JSONDocument(text, limits: .journal))?.root,
             let document = try? JSONDocument(Array(message.text), limits: .journal),
             let kept = direction == .outbound
@@ -145,7 +150,7 @@ struct ConversationEntry: Sendable {
     let message: [UInt8]
     /// Outbound lines only.
     var result: ReplyResult?
-    /// Outbound lines only: the author, if the journal names one.
+    /// Outbound and internal lines only: the author, if the journal names one.
     var author: MessageAuthor?
     /// Inbound lines only: the message that this one repeats.
     var repeats: MessageID?
@@ -159,6 +164,8 @@ struct ConversationEntry: Sendable {
     var payment: RecordedPayment?
     /// Whether the line has only the results of an earlier message: of its attachments, sign-in or payment.
     var isFilesOnly = false
+    /// Whether the line is for people only; its message is an ``InternalMessage``.
+    var isInternal = false
 
     /// The identity of the line, unique in its conversation.
     var identity: LineIdentity {
@@ -166,13 +173,18 @@ struct ConversationEntry: Sendable {
     }
 
     /// Whether the customer closed the conversation with this message; nil for any other line.
-    var closes: Bool? { result == nil && !isFilesOnly && !kind.isTyping ? kind == .close : nil }
+    var closes: Bool? {
+        result == nil && !isFilesOnly && !isInternal && !kind.isTyping ? kind == .close : nil
+    }
 
     /// The kinds whose inbound lines may be redacted.
     static let redactedKinds: Set<Kind> = [.authentication, .applePay, .form, .unrecognized]
 
-    private var mayBeRedacted: Bool { !isFilesOnly && Self.redactedKinds.contains(kind) }
+    private var mayBeRedacted: Bool { !isFilesOnly && !isInternal && Self.redactedKinds.contains(kind) }
     private var isOutbound: Bool { result != nil }
+    private var direction: ConversationLine.Direction {
+        isInternal ? .internal : isOutbound ? .outbound : .inbound
+    }
 
     /// Whether the line is redacted; an earlier version may have written the same line with less redaction.
     var isRedacted: Bool {
@@ -217,12 +229,9 @@ struct ConversationEntry: Sendable {
         let json = JSONWriter.object(reservingCapacity: message.count + 384) { writer in
             writer.field("seq", sequence)
             writer.field("at", at)
-            writer.field(
-                "direction",
-                (result == nil ? ConversationLine.Direction.inbound : ConversationLine.Direction.outbound)
-                    .rawValue)
+            writer.field("direction", direction.rawValue)
             writer.field("id", id.rawValue)
-            writer.field("kind", kind.rawValue)
+            writer.field("kind", isInternal ? InternalMessage.type(of: message) : kind.rawValue)
             writer.field("customer", conversation.customer.rawValue)
             writer.field("record", Int(record))
             writer.field("outcome", result?.status.rawValue)

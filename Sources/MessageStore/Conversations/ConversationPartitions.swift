@@ -97,6 +97,22 @@ final class ConversationPartitions: Sendable {
             .inboundLine(of: id)
     }
 
+    /// The customer's last message in the last `maximumBytes` of a conversation; nil when these bytes have none.
+    func lastInboundLine(
+        of key: ConversationKey, maximumBytes: Int
+    ) throws(StoreError) -> ConversationLine? {
+        try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }?
+            .lastInboundLine(maximumBytes: maximumBytes)
+    }
+
+    /// Returns whether `isWanted` returns true for the text of a line in the last `maximumBytes`, latest first.
+    func hasLine(
+        of key: ConversationKey, maximumBytes: Int, where isWanted: ([UInt8]) -> Bool
+    ) throws(StoreError) -> Bool {
+        let end = try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }
+        return try end?.hasLine(maximumBytes: maximumBytes, where: isWanted) ?? false
+    }
+
     /// Returns whether the customer's last message in the last `maximumBytes` of a conversation closed it.
     ///
     /// False when these bytes have no message of the customer. The result is cached while the file is open.

@@ -230,7 +230,9 @@ struct ConversationPool: Sendable {
                 entry,
                 line.map {
                     FoundLine(
-                        sequence: sequence, at: entry.at, id: entry.id, kind: entry.kind, text: $0.dropLast())
+                        sequence: sequence, at: entry.at, id: entry.id, kind: entry.kind,
+                        isInternal: entry.isInternal,
+                        text: $0.dropLast())
                 })
             return line != nil
         } catch {

@@ -1,18 +1,28 @@
-import BalloonPOSIX
+package import BalloonPOSIX
 package import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// The states that handlers keep for conversations: one small JSON file for each conversation with a state.
+/// The files of conversations beside their lines, with the state of the handler and the ``CustomerDetails``.
 ///
-/// `{"format":1,"decision":57,"state":{…}}`. `decision` is the journal record that decided the state; an
-/// earlier decision never replaces a later one. The files are derived from the journal and replaced
-/// atomically. A stored state is on disk when the call that stores it returns.
+/// One small JSON file for each conversation that has any:
+/// `{"format":1,"decision":57,"state":{…},"customer":{"record":60,"name":"Ana","tags":["vip"]}}`. `decision` is the
+/// journal record that decided the state, and `record` that of the last change of the details; an earlier record
+/// never replaces a later one. The files are derived from the journal and replaced atomically. A stored file is on
+/// disk when the call that stores it returns.
 final class HandlerStates: Sendable {
     private let directory: String
     private let queue = DispatchQueue(label: "balloon.states")
-    /// Whether any state may exist; most handlers store none, and reading then skips the disk.
+    /// Whether any file may exist; without one, reading skips the disk.
     private let hasAny: Atomic<Bool>
+
+    /// The content of one file.
+    private struct Content {
+        var state: [UInt8]?
+        var decision: UInt64 = 0
+        var customer = CustomerDetails()
+        var customerRecord: UInt64 = 0
+    }
 
     init(directory: String) {
         self.directory = directory
@@ -22,23 +32,56 @@ final class HandlerStates: Sendable {
     /// Returns the state of a conversation, one JSON object; nil when the conversation has none.
     func state(of key: ConversationKey) async throws -> [UInt8]? {
         guard hasAny.load(ordering: .acquiring) else { return nil }
-        return try await queue.run { () throws(StoreError) in
-            guard let state = try self.read(key)?["state"], !state.isNull else { return nil }
-            return Array(state.text)
+        return try await queue.run { () throws(StoreError) in try self.read(ConversationPath.state(key)).state
         }
+    }
+
+    /// Returns the details of the customer; blocks while it reads the file.
+    func customer(of key: ConversationKey) throws(StoreError) -> CustomerDetails {
+        try customer(at: ConversationPath.state(key))
+    }
+
+    /// Returns the details of the customer of the conversation with this name.
+    func customer(of name: ConversationName) throws(StoreError) -> CustomerDetails {
+        try customer(at: String(name.path.dropLast()))
+    }
+
+    private func customer(at path: String) throws(StoreError) -> CustomerDetails {
+        // The file is replaced atomically, so that reading needs no turn.
+        hasAny.load(ordering: .acquiring) ? try read(path).customer : CustomerDetails()
     }
 
     /// Stores `state`, unless this or a later decision was stored already; `null` means no state.
     func keep(_ state: [UInt8], decidedBy decision: UInt64, of key: ConversationKey) async throws {
         try await queue.run { () throws(StoreError) in
-            if let kept = try self.read(key)?["decision"]?.int, UInt64(clamping: kept) >= decision { return }
-            try self.write(state, decision, key)
+            var content = try self.read(ConversationPath.state(key))
+            guard content.decision < decision else { return }
+            (content.state, content.decision) = (state, decision)
+            try self.write(content, key)
         }
     }
 
-    /// Removes the state of a conversation without lines, unless its decision is `record` or a later one.
+    /// Applies an ``InternalMessage`` to the details, unless this or a later record was applied already; blocks.
+    func apply(_ message: [UInt8], recordedBy record: UInt64, of key: ConversationKey) throws(StoreError) {
+        // The journal contains only validated JSON.
+        guard let message = (try? JSONDocument(message, limits: .journal))?.root else { return }
+        let result = queue.sync {
+            Result { () throws(StoreError) in
+                var content = try self.read(ConversationPath.state(key))
+                let before = content.customer
+                guard content.customerRecord < record else { return }
+                content.customer.apply(message)
+                guard content.customer != before else { return }
+                content.customerRecord = record
+                try self.write(content, key)
+            }
+        }
+        try result.get()
+    }
+
+    /// Removes the file of a conversation without lines, unless the journal still has a record of it.
     ///
-    /// The journal still has such a decision.
+    /// That is so for `record` and later ones.
     func remove(_ name: ConversationName, before record: UInt64) async throws {
         guard hasAny.load(ordering: .acquiring) else { return }
         let path = directory + "/" + name.path.dropLast()
@@ -46,7 +89,8 @@ final class HandlerStates: Sendable {
             do throws(SystemError) {
                 guard try Directory.holds(path) else { return }
                 let root = try? JSONDocument(try File(path, for: .reading).readAll()).root
-                guard root?["decision"]?.int.map({ UInt64(clamping: $0) < record }) ?? false else { return }
+                let last = [root?["decision"], root?["customer"]?["record"]].compactMap { $0?.int }.max()
+                guard last.map({ UInt64(clamping: $0) < record }) ?? false else { return }
                 try Directory.remove(path)
             } catch {
                 throw .unavailable(path: path, error)
@@ -54,18 +98,20 @@ final class HandlerStates: Sendable {
         }
     }
 
-    /// Runs `change` on the queue of the states, so that no state is read or written at the same time.
+    /// Runs `change` on the queue of the files, so that none is read or written at the same time.
     func excluding(_ change: @escaping @Sendable () throws(StoreError) -> Void) async throws {
         try await queue.run(change)
     }
 
-    private func read(_ key: ConversationKey) throws(StoreError) -> JSONValue? {
-        let path = directory + "/" + ConversationPath.state(key)
+    private func read(_ name: String) throws(StoreError) -> Content {
+        let path = directory + "/" + name
         let bytes: [UInt8]
         do throws(SystemError) {
-            guard try Directory.holds(path) else { return nil }
+            guard try Directory.holds(path) else { return Content() }
             bytes = try File(path, for: .reading).readAll()
         } catch {
+            // The conversation was erased a moment ago.
+            if error.isMissing { return Content() }
             throw .unavailable(path: path, error)
         }
         // An unreadable state must not be treated as absent: the handler would restart with a customer in the
@@ -73,22 +119,29 @@ final class HandlerStates: Sendable {
         guard let root = try? JSONDocument(bytes).root, root["format"]?.int == 1 else {
             throw .damaged(file: path, line: 1)
         }
-        return root
+        func number(_ value: JSONValue?) -> UInt64 { value?.int.map { UInt64(clamping: $0) } ?? 0 }
+        let state = root["state"].flatMap { $0.isNull ? nil : Array($0.text) }
+        return Content(
+            state: state, decision: number(root["decision"]), customer: CustomerDetails(root["customer"]),
+            customerRecord: number(root["customer"]?["record"]))
     }
 
-    private func write(_ state: [UInt8], _ decision: UInt64, _ key: ConversationKey) throws(StoreError) {
+    private func write(_ content: Content, _ key: ConversationKey) throws(StoreError) {
         let path = directory + "/" + ConversationPath.state(key)
-        var writer = JSONWriter(reservingCapacity: state.count + 64)
-        writer.object { writer in
+        let text = JSONWriter.object(reservingCapacity: (content.state?.count ?? 0) + 256) { writer in
             writer.field("format", 1)
-            writer.field("decision", Int(decision))
-            writer.key("state")
-            writer.raw(oneLine(state))
+            writer.field("decision", Int(clamping: content.decision))
+            writer.raw("state", content.state.map { oneLine($0) } ?? Array("null".utf8))
+            guard content.customerRecord > 0 else { return }
+            writer.object("customer") { writer in
+                writer.field("record", Int(clamping: content.customerRecord))
+                content.customer.write(to: &writer)
+            }
         }
         do throws(SystemError) {
             try Directory.make(Directory.parent(of: path))
             hasAny.store(true, ordering: .releasing)
-            try AtomicFile.write(writer.finish() + [UInt8(ascii: "\n")], to: path)
+            try AtomicFile.write(text + [UInt8(ascii: "\n")], to: path)
         } catch {
             throw .unavailable(path: path, error)
         }
@@ -107,5 +160,60 @@ extension Store {
     ) async throws {
         guard let state else { return }
         try await states.keep(state, decidedBy: decision, of: conversation)
+    }
+
+    /// Returns what is known about the customer of a conversation; blocks while it reads a small file.
+    package func details(of business: BusinessID, _ customer: CustomerID) throws -> CustomerDetails {
+        try states.customer(of: ConversationKey(business: business, customer: customer))
+    }
+
+    /// Records a message for people in a conversation; returns once it is durable, and as a rule when its line is
+    /// written too.
+    ///
+    /// The line has the place of the message in the order of the conversation. A message with an `id` that is known is
+    /// a duplicate, and is not recorded again.
+    package func record(
+        _ message: InternalMessage, by author: MessageAuthor, as id: MessageID = .random(),
+        of business: BusinessID, _ customer: CustomerID
+    ) async throws {
+        let result = await withCheckedContinuation { continuation in
+            beginRecording(message, by: author, as: id, of: business, customer) {
+                continuation.resume(returning: $0)
+            }
+        }
+        if case .failed(let error) = result { throw error }
+        await scheduler.finishRecordings()
+    }
+
+    /// Begins to record a message for people as ``record(_:by:as:of:_:)`` does; returns at once.
+    package func beginRecording(
+        _ message: InternalMessage, by author: MessageAuthor, as id: MessageID, of business: BusinessID,
+        _ customer: CustomerID, completion: @escaping AppendCompletion = { _ in }
+    ) {
+        append(
+            ReceivedMessage(
+                business: business, customer: customer, id: id, message: message.json(of: business.rawValue),
+                author: author, act: .internal),
+            completion: completion)
+    }
+
+    /// Returns the time of the customer's last message; nil when the last 16 MiB of the conversation have none.
+    ///
+    /// Reads the conversation's file.
+    package func lastMessageTime(of business: BusinessID, _ customer: CustomerID) throws -> Timestamp? {
+        let key = ConversationKey(business: business, customer: customer)
+        return try conversations.lastInboundLine(of: key, maximumBytes: Self.maximumSearchedBytes)?.at
+    }
+
+    /// Returns whether Apple accepted a message to the customer that has the text, in the last 16 MiB of the
+    /// conversation; reads the conversation's file.
+    package func hasSent(_ text: String, to customer: CustomerID, of business: BusinessID) throws -> Bool {
+        let search = TextSearch(text)
+        let key = ConversationKey(business: business, customer: customer)
+        return try conversations.hasLine(of: key, maximumBytes: Self.maximumSearchedBytes) { line in
+            // Without a limit the search is never interrupted.
+            guard let found = try? search.match(line) else { return false }
+            return found.direction == .outbound && found.outcome == ReplyState.Status.accepted.rawValue
+        }
     }
 }

@@ -79,7 +79,8 @@ extension MessageRecords {
     ) -> [ConversationEntry] {
         var entry = ConversationEntry(
             conversation: conversation, record: record, at: receivedAt, id: id, kind: kind, message: message,
-            repeats: original, capabilities: attributes.capabilityList)
+            author: act == .internal ? author : nil, repeats: original,
+            capabilities: attributes.capabilityList, isInternal: act == .internal)
         guard let files else { return [entry] }
         guard let filesLineAt else {
             entry.files = files

@@ -131,21 +131,31 @@ struct ConversationEnd: Sendable {
     private func lastInboundLine(
         with text: [UInt8], maximumBytes: Int = .max, where isWanted: (ConversationLine) -> Bool
     ) throws(StoreError) -> ConversationLine? {
+        var found: ConversationLine?
+        _ = try hasLine(maximumBytes: maximumBytes) { bytes in
+            guard bytes[...].firstPosition(of: text) != nil, let line = ConversationLine(bytes),
+                line.direction == .inbound, isWanted(line)
+            else { return false }
+            found = line
+            return true
+        }
+        return found
+    }
+
+    /// Returns whether `isWanted` returns true for the text of a line in about the last `maximumBytes`, latest first.
+    func hasLine(maximumBytes: Int, where isWanted: ([UInt8]) -> Bool) throws(StoreError) -> Bool {
         var end = sizeBytes
         while end > 0, sizeBytes - end < maximumBytes {
             let part = try StoreError.naming(path) { () throws(SystemError) in
                 try ConversationTail.lines(
                     of: file, endingAt: end, maximum: .max, maximumBytes: 1 << 20)
             }
-            for line in part.lines.reversed() where line[...].firstPosition(of: text) != nil {
-                guard let line = ConversationLine(line) else { continue }
-                if line.direction == .inbound, isWanted(line) { return line }
-            }
+            if part.lines.reversed().contains(where: isWanted) { return true }
             let read = part.lines.reduce(0) { $0 + $1.count + 1 }
-            if read == 0 { return nil }
+            if read == 0 { return false }
             end = part.completeBytes - read
         }
-        return nil
+        return false
     }
 }
 

@@ -200,7 +200,7 @@ struct ConversationQueues: Sendable {
     /// Returns nil when no unfinished message writes to the conversation or closes it.
     func closes(_ key: ConversationKey) -> Bool? {
         guard let pending = conversations[key]?.pending else { return nil }
-        let last = pending.lastIndex { $0.act != .neither }
+        let last = pending.lastIndex { $0.act.opensOrCloses }
         return last.map { pending[$0].act == .closes }
     }
 

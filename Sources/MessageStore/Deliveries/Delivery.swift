@@ -53,6 +53,9 @@ package struct Delivery: Sendable {
     let location: RecordLocation
     let act: ReceivedMessage.Act
 
+    /// Whether the message is a record for people, which no handler gets; see ``InternalMessage``.
+    package var isInternal: Bool { act == .internal }
+
     /// The receiving business.
     package var business: BusinessID { conversation.business }
     /// The customer who sent the message.

@@ -134,8 +134,13 @@ extension Store {
         if !lease.pending.isReplay {
             let entry = ConversationEntry(
                 conversation: lease.conversation, record: lease.pending.record, at: message.receivedAt,
-                id: message.id, kind: kind, message: message.message, repeats: original,
-                capabilities: message.attributes.capabilityList)
+                id: message.id, kind: kind, message: message.message,
+                author: message.isInternal ? message.author : nil, repeats: original,
+                capabilities: message.attributes.capabilityList, isInternal: message.isInternal)
+            // Written before the line, so that a repetition after a crash finds the change applied.
+            if message.isInternal {
+                try states.apply(message.message, recordedBy: message.record, of: lease.conversation)
+            }
             do throws(StoreError) { try write(entry, mightBeThere: lease.pending.isRecovered) } catch {
                 guard lease.pending.releases >= Self.maximumRecordings,
                     case .unavailable(_, let reason) = error,

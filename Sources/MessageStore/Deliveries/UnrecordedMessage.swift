@@ -25,7 +25,12 @@ package struct UnrecordedMessage: Sendable {
     package let crashes: Int
     /// Whether the message was being resolved or recorded when the last process crashed.
     package let isSuspect: Bool
+    /// The author of an internal message; nil for a customer's.
+    let author: MessageAuthor?
     let lease: Lease
+
+    /// Whether the message is a record for people; see ``InternalMessage``.
+    package var isInternal: Bool { lease.pending.act == .internal }
 
     init(_ texts: MessageRecords, _ lease: Lease) {
         record = lease.pending.record
@@ -36,6 +41,7 @@ package struct UnrecordedMessage: Sendable {
         message = texts.message
         reference = texts.reference
         receivedAt = texts.receivedAt
+        author = texts.author
         isDecided = lease.pending.isDecided
         crashes = Int(lease.pending.crashes)
         isSuspect = lease.pending.isRecordingSuspect

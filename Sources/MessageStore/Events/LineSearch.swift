@@ -7,14 +7,19 @@ struct FoundLine: Sendable {
     let at: Timestamp
     let id: MessageID
     let kind: Kind
+    let isInternal: Bool
     /// The text without its line feed; nil when it is too large for an event.
     let text: [UInt8]?
 
-    init(sequence: Int, at: Timestamp, id: MessageID, kind: Kind, text: ArraySlice<UInt8>) {
+    init(
+        sequence: Int, at: Timestamp, id: MessageID, kind: Kind, isInternal: Bool = false,
+        text: ArraySlice<UInt8>
+    ) {
         self.sequence = sequence
         self.at = at
         self.id = id
         self.kind = kind
+        self.isInternal = isInternal
         self.text = text.count <= StoreEvent.maximumLineBytes ? Array(text) : nil
     }
 }
@@ -145,7 +150,8 @@ struct LineSearch: Sendable {
         else { return }
         missing.remove(identity)
         result.lines[identity] = FoundLine(
-            sequence: line.sequence, at: line.at, id: line.id, kind: line.kind, text: text[...])
+            sequence: line.sequence, at: line.at, id: line.id, kind: line.kind,
+            isInternal: line.direction == .internal, text: text[...])
         result.place = max(result.place ?? 0, end)
     }
 }

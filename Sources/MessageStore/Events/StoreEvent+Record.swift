@@ -24,7 +24,9 @@ extension StoreEvent {
             guard let kind = message.outboundKind else {
                 // The line of a replayed message was written for the original message.
                 if message.replayOf != nil { return [] }
-                return [.received(number, message.id, at: message.at, in: conversation)]
+                var received = StoreEvent.received(number, message.id, at: message.at, in: conversation)
+                if message.act == .internal { received.name = .conversationNoted }
+                return [received]
             }
             var queued = event(0, .messageQueued, at: message.at, kind: kind)
             queued.message = message.id
@@ -134,7 +136,8 @@ extension StoreEvent {
         }
         event.at = found.at
         event.message = found.id
-        event.kind = found.kind
+        event.kind = found.isInternal ? nil : found.kind
+        if found.isInternal { event.name = .conversationNoted }
         event.sequence = found.sequence
         // A dead letter only names the line, because the event before it contains the line.
         guard name != .replyDeadLetter else { return event }

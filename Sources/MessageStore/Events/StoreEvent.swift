@@ -34,6 +34,8 @@ package struct StoreEvent: Sendable, Hashable {
         case conversationSnoozed = "conversation.snoozed"
         /// The person released the conversation or was inactive, or the wait for a person ended.
         case conversationReleased = "conversation.released"
+        /// A note, or a change of what is known about the customer, is in the conversation.
+        case conversationNoted = "conversation.noted"
         /// The customer or the business closed the conversation.
         case conversationClosed = "conversation.closed"
     }
@@ -57,7 +59,7 @@ package struct StoreEvent: Sendable, Hashable {
     /// The time of the change.
     package var at: Timestamp
     /// The type.
-    package let name: Name
+    package internal(set) var name: Name
     /// The business of the conversation.
     package let business: BusinessID
     /// The SHA-256 of the customer in hexadecimal, which names the conversation's file.

@@ -164,7 +164,8 @@ extension Store.DeliveryQuery {
     /// Returns whether a message is wanted by its state; a copied message is checked again after it is read.
     fileprivate func wants(_ event: JournalState.Message) -> Bool {
         let state = event.state
-        guard state.outboundKind == nil, !state.isReplyFailure, !state.isOfRepliesOnly else { return false }
+        guard state.outboundKind == nil, state.act != .internal, !state.isReplyFailure, !state.isOfRepliesOnly
+        else { return false }
         guard event.conversation.business == business, since.map({ event.at >= $0 }) ?? true else {
             return false
         }
@@ -192,5 +193,5 @@ extension Store.DeliveryQuery {
 
 extension JournalEvent {
     /// Whether the event is a customer's message.
-    fileprivate var isDelivery: Bool { outboundKind == nil && !isReplyFailure }
+    fileprivate var isDelivery: Bool { outboundKind == nil && !isReplyFailure && !isInternal }
 }

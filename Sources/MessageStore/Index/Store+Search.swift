@@ -2,18 +2,20 @@ import BalloonPOSIX
 import BusinessMessages
 
 extension Store {
-    /// Searches the conversations of a list for text, latest first; blocks while it reads.
+    /// Searches the conversations of a list for text, a tag or both, latest first; blocks while it reads.
+    ///
+    /// The text is searched in the lines, and in the customer's name and tags.
     ///
     /// Reads for at most 250 ms or 64 MiB, and of each conversation only the last 16 MiB. The first
     /// conversation alone may take 250 ms more. Nil until the index is ready. Throws
     /// ``StoreError/unavailable(path:_:)`` for an error that does not concern a single file.
     package func search(
-        _ query: ConversationQuery, for text: String
+        _ query: ConversationQuery, for text: String?, tag: String? = nil
     ) throws(StoreError) -> ConversationPage? {
         var query = query
         let limit = query.limit
         query.limit = 200
-        let search = TextSearch(text)
+        let search = text.map { TextSearch($0) }
         let folder = ConversationPath.business(query.business)
         var budget = ReadBudget()
         var (found, searched, unreadable) = ([IndexEntry](), 0, 0)
@@ -30,7 +32,7 @@ extension Store {
                 // Restart the time for the first conversation, so that each request can search at least one.
                 if searched == 0 { budget.deadline = .now + ReadBudget.time }
                 let name = ConversationName(conversation.digest, in: folder)
-                switch try search.match(in: name, of: DataDirectory(path: directory), &budget) {
+                switch try match(search, tag: tag, in: name, &budget) {
                 case .found: found.append(conversation)
                 case .nothing: break
                 // The next page begins with this conversation. If it is the page's first, it is skipped, so that
@@ -44,6 +46,20 @@ extension Store {
             if let next = page.next { query.position = next }
             if page.next == nil || budget.isOver { return result(isLast: page.next == nil) }
         }
+    }
+
+    private func match(
+        _ search: TextSearch?, tag: String?, in name: ConversationName, _ budget: inout ReadBudget
+    ) throws(StoreError) -> TextSearch.Search {
+        let customer: CustomerDetails
+        do { customer = try states.customer(of: name) } catch {
+            guard case .damaged = error else { throw error }
+            return .unreadable
+        }
+        budget.readBytes += 1024
+        if let tag, !customer.tags.contains(tag) { return .nothing }
+        guard let search, !customer.contains(search.wanted) else { return .found }
+        return try search.match(in: name, of: DataDirectory(path: directory), &budget)
     }
 }
 

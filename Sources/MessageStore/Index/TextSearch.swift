@@ -3,7 +3,8 @@ import BusinessMessages
 
 /// A search for text in the lines of conversations; it ignores the difference of upper and lower case.
 struct TextSearch: Sendable {
-    private let wanted: String
+    /// The text in small letters.
+    let wanted: String
     /// The longest part of the text whose bytes are the same in every matching line, apart from ASCII case.
     private let part: [UInt8]
     /// The scalars that two parts of a string share; an equivalent spelling has at most four times as many as the
@@ -34,7 +35,10 @@ struct TextSearch: Sendable {
         guard part.isEmpty || contains(text) || text[...].firstPosition(of: Self.escape) != nil else {
             return nil
         }
-        guard let line = ConversationLine(text), !line.isFilesOnly else { return nil }
+        // A removed name or tag is no match; the present ones are in the details of the customer.
+        guard let line = ConversationLine(text), !line.isFilesOnly,
+            line.direction != .internal || line.message["type"]?.equals("note") == true
+        else { return nil }
         return try contains(line.message, isLate) ? line : nil
     }
 

@@ -375,7 +375,7 @@ extension Journal.Waiting {
     fileprivate func isClosing(_ key: ConversationKey) -> Bool {
         func closes(_ entry: JournalEntry) -> Bool? {
             guard case .sender(let accepted, _) = entry.waiter, accepted.message.outboundKind == nil,
-                accepted.message.act != .neither, accepted.conversation == key
+                accepted.message.act.opensOrCloses, accepted.conversation == key
             else { return nil }
             return accepted.message.act == .closes
         }

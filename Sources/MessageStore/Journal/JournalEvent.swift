@@ -77,7 +77,9 @@ package struct JournalEvent: Sendable {
     package let replies: [ReplyState.Status]
     /// Whether the event reports a failed reply; such an event has no message and no kind.
     package let isReplyFailure: Bool
-    /// The author of a proactive message.
+    /// Whether the event is a record for people, which no handler gets; see ``InternalMessage``.
+    let isInternal: Bool
+    /// The author of a proactive or internal message.
     let author: MessageAuthor?
     /// Whether the event has a payload reference.
     let hasReference: Bool
@@ -114,6 +116,7 @@ package struct JournalEvent: Sendable {
         attributes = ReceivedAttributes(root["attributes"])
         replies = state.replies.map(\.status)
         isReplyFailure = state.isReplyFailure
+        isInternal = root["act"]?.equals("internal") ?? false
         if state.isCarried {
             kind = root["kind"]?.string.flatMap(Kind.init)
             reason = root["reason"]?.string
@@ -146,7 +149,7 @@ package struct JournalEvent: Sendable {
         return ReceivedMessage(
             business: business, customer: customer, id: id, attributes: attributes,
             message: Array(message.text), hasPayloadReference: isOpen, outboundKind: outboundKind,
-            author: author)
+            author: author, act: isInternal ? .internal : .writes)
     }
 }
 

@@ -191,7 +191,7 @@ enum JournalRecord: Hashable, Sendable {
 
     /// What a customer's message, if it is the record, does to the conversation; nil when it does nothing.
     var customerAct: ReceivedMessage.Act? {
-        message.flatMap { $0.outboundKind == nil && $0.replayOf == nil && $0.act != .neither ? $0.act : nil }
+        message.flatMap { $0.outboundKind == nil && $0.replayOf == nil && $0.act.opensOrCloses ? $0.act : nil }
     }
 
     /// The conversation whose assignment the record sets, whatever the assignment was before; nil for any other record.

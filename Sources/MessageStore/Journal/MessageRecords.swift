@@ -7,6 +7,9 @@ struct MessageRecords: Sendable {
     let id: MessageID
     let receivedAt: Timestamp
     let attributes: ReceivedAttributes
+    let act: ReceivedMessage.Act
+    /// The author of an internal or proactive message.
+    let author: MessageAuthor?
     private(set) var message: [UInt8]
     private(set) var reference = ReferenceState.none
     /// The handler's decision, and the record that has the decision.
@@ -25,6 +28,8 @@ struct MessageRecords: Sendable {
         id = received.id
         receivedAt = received.receivedAt
         attributes = received.attributes
+        act = received.act
+        author = received.author
         message = received.message
     }
 
@@ -38,6 +43,8 @@ struct MessageRecords: Sendable {
         id = MessageID(root["id"]?.string ?? "")
         receivedAt = root.timestamp("at") ?? Timestamp(milliseconds: 0)
         attributes = ReceivedAttributes(root["attributes"])
+        act = root["act"]?.string.flatMap { ReceivedMessage.Act(rawValue: $0) } ?? .writes
+        author = MessageAuthor(root)
         message = Array(root["message"]?.text ?? [])
         for location in related { apply(try reader.line(at: location).root) }
     }

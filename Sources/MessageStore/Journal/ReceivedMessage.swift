@@ -45,6 +45,13 @@ package struct ReceivedMessage: Sendable {
         case closes
         /// The customer starts or stops typing, which does not change the conversation.
         case neither
+        /// A record for people about the conversation, such as a note; see ``InternalMessage``.
+        ///
+        /// It does not change whether the conversation is closed, and is never sent.
+        case `internal`
+
+        /// Whether the act decides if the conversation is closed.
+        var opensOrCloses: Bool { self == .writes || self == .closes }
 
         /// Derives the effect from the body's `type`.
         package init(type: String?) {

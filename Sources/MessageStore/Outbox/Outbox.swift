@@ -144,7 +144,7 @@ final class Outbox: Sendable {
         return state.withLock { state in
             messages.map { message in
                 let (act, conversation) = (message.pending.act, message.conversation)
-                if act != .neither, state.closures[conversation] != nil {
+                if act.opensOrCloses, state.closures[conversation] != nil {
                     state.closures[conversation] = act == .closes ? .closed : .open
                 }
                 return state.queue.backlog(of: conversation.business)

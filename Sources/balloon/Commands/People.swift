@@ -8,7 +8,7 @@ import MessageStore
 struct People: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Say whether people are there to answer the customers of a business.",
-        subcommands: [List.self, Open.self, Close.self, Route.self])
+        subcommands: [List.self, Open.self, Close.self, Route.self, Report.self])
 
     /// `balloon people list`.
     struct List: AsyncParsableCommand {

@@ -60,7 +60,9 @@ extension Phone {
                 of: customer.business, named: name, place, maximum: limit,
                 maximumBytes: Self.maximumPageBytes), !page.lines.isEmpty
         else { return nil }
+        // The customer sees no internal line.
         let lines = page.lines.compactMap { text in ConversationLine(text).map { (text, $0) } }
+            .filter { $0.1.direction != .internal }
         let sent = Set(lines.lazy.filter { $0.1.direction == .outbound }.map(\.1.id))
         let answers = try answers(of: customer, name, lines.map(\.1))
         return JSONWriter.object(reservingCapacity: 16_384) { writer in

@@ -44,12 +44,17 @@ import Testing
         let at = Timestamp(milliseconds: 1_000)
         let line = FoundLine(
             sequence: 1, at: at, id: MessageID("m1"), kind: .text, text: Array(#"{"seq":1}"#.utf8)[...])
+        let noted = FoundLine(
+            sequence: 2, at: at, id: MessageID("n1"), kind: .unrecognized, isInternal: true,
+            text: Array(#"{"seq":2}"#.utf8)[...])
         let person = Person(id: "agent-7", name: "Ana")
-        func message(_ id: String, _ kind: Kind? = nil) -> AppendedRecord {
+        func message(
+            _ id: String, _ kind: Kind? = nil, act: ReceivedMessage.Act = .writes
+        ) -> AppendedRecord {
             JournalBody.message(
                 ReceivedMessage(
                     business: key.business, customer: key.customer, id: MessageID(id),
-                    message: Array("{}".utf8), outboundKind: kind, receivedAt: at))
+                    message: Array("{}".utf8), outboundKind: kind, act: act, receivedAt: at))
         }
         func reply(_ result: ReplyResult) -> AppendedRecord {
             let entry = OutboxEntry(
@@ -72,7 +77,7 @@ import Testing
             return JournalBody.assignment(assignment, of: key, by: change, at: at)
         }
         let records = [
-            message("m1"), message("m2", .text), reply(.accepted(status: 200)),
+            message("m1"), message("m2", .text), message("n1", act: .internal), reply(.accepted(status: 200)),
             reply(.refused(status: 400, reason: "bad request")),
             JournalBody.attempt(of: 1, 1, at: at, next: at, isParked: true),
             JournalBody.finished(of: 1, kind: .text, .failed(reason: "no answer"), at: at),
@@ -86,7 +91,7 @@ import Testing
         ]
         return records.flatMap {
             StoreEvent.events(of: $0, number: 1, in: key).map {
-                $0.neededLine == nil ? $0 : $0.completed(with: line)
+                $0.neededLine == nil ? $0 : $0.completed(with: $0.name == .conversationNoted ? noted : line)
             }
         }
     }

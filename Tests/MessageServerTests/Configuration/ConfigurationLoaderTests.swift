@@ -85,6 +85,9 @@ import Testing
         people.words = CustomerWords(
             words: Localized(["agent", "support", "help"]),
             phrases: Localized([], ["de": ["mit einem Menschen"]]))
+        people.savedReplies = demo.people?.savedReplies ?? []
+        #expect(people.savedReplies.map(\.id) == ["hours"])
+        #expect(demo.notices?.types.map(\.id) == ["orders", "offers"])
         #expect(demo.people == people)
     }
 

@@ -17,7 +17,7 @@ struct DataDirectoryTests {
         #expect(await next.append(message("m1")) == .stored)
     }
 
-    @Test(arguments: ["3\n", "1", "", "1\n1\n", "x\n"])
+    @Test(arguments: ["4\n", "1", "", "1\n1\n", "x\n"])
     func `a data directory of an unknown version is refused`(text: String) throws {
         try directory.prepare()
         try AtomicFile.write(Array(text.utf8), to: directory.path + "/VERSION")
@@ -28,11 +28,13 @@ struct DataDirectoryTests {
         }
     }
 
-    @Test func `a data directory of version 1 is migrated by a start`() async throws {
+    @Test(arguments: ["1\n", "2\n"])
+    func `a data directory of an earlier version is migrated by a start`(version: String) async throws {
         try directory.prepare()
+        try AtomicFile.write(Array(version.utf8), to: directory.path + "/VERSION")
         try Store.check(directory.path)
         let store = try directory.open()
-        #expect(try File(directory.path + "/VERSION", for: .reading).readAll() == Array("2\n".utf8))
+        #expect(try File(directory.path + "/VERSION", for: .reading).readAll() == Array("3\n".utf8))
         await store.close()
     }
 
@@ -51,8 +53,8 @@ struct DataDirectoryTests {
         await (try directory.open()).close()
         try Store.check(directory.path)
         let version = directory.path + "/VERSION"
-        try AtomicFile.write(Array("3\n".utf8), to: version)
-        #expect(throws: StoreError.unknownVersion(found: "3", path: directory.path)) {
+        try AtomicFile.write(Array("4\n".utf8), to: version)
+        #expect(throws: StoreError.unknownVersion(found: "4", path: directory.path)) {
             try Store.check(directory.path)
         }
         try Directory.remove(version)
@@ -66,7 +68,7 @@ struct DataDirectoryTests {
     @Test func `a new directory is created with its parents and a version`() async throws {
         let deep = directory.path + "/a/b/c"
         let store = try directory.open { $0.directory = deep }
-        #expect(try File(deep + "/VERSION", for: .reading).readAll() == Array("2\n".utf8))
+        #expect(try File(deep + "/VERSION", for: .reading).readAll() == Array("3\n".utf8))
         await store.close()
     }
 

@@ -1216,7 +1216,7 @@ async function finished(child, input = "") {
 // generated: begin (scripts/generated --write; do not edit)
 const KINDS = ["text","quickReply","listPicker","timePicker","form","authentication","applePay","app","invitation","typingStart",
 "typingEnd","close","unrecognized"];
-const EXTRA_EVENTS = ["replyFailed"];
+const EXTRA_EVENTS = ["replyFailed","consent"];
 const PAYMENTS = ["paymentGateway","paymentMethodUpdate","shippingContactUpdate","shippingMethodUpdate","orderTracking"];
 const EVENT_MEMBERS = ["id","kind","business","customer","receivedAt","seq","replay","unrecognizedReason","capabilities","locale",
 "intent","group","summary","text","selectedIdentifier","selectedIdentifiers","startTime","tapback","paymentRecord",
@@ -1242,8 +1242,8 @@ const SCHEMA = {"message":{"type":"object","required":["type"],"properties":{"ty
 "interactive","richLink","typing_start","typing_end"]},"id":{"rule":"messageIdentifier","type":"string",
 "pattern":"^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"},
 "v":{"rule":"protocolVersion","const":1},"sourceId":{"type":"string","minLength":1},
-"destinationId":{"type":"string","minLength":1},"reusable":{"type":"boolean"},"fallback":{"type":"string",
-"minLength":1},"locale":{"rule":"locale","type":["string","null"],
+"destinationId":{"type":"string","minLength":1},"reusable":{"type":"boolean"},"purpose":{"enum":["account",
+"marketing"]},"fallback":{"type":"string","minLength":1},"locale":{"rule":"locale","type":["string","null"],
 "pattern":"^[A-Za-z]{2,3}([_-][A-Za-z0-9]{1,8})*$"},"intent":{"type":"string"},"group":{"type":"string"},
 "body":{"type":"string"},"subject":{"type":"string"},"attachments":{"type":"array","items":{"$ref":"attachment"}},
 "richLinkData":{"$ref":"richLink"},"richLinkDataRef":{"$ref":"uploadedLink"},"preview":{"$ref":"preview"},

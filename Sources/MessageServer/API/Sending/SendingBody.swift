@@ -27,7 +27,7 @@ struct SendingBody {
 
     static let maximumAttachments = 20
     private static let maximumNameBytes = 255
-    private static let members = ["message", "text", "attachments", "person", "autoReply", "take"]
+    private static let members = ["message", "text", "attachments", "person", "autoReply", "take", "purpose"]
 
     /// Parses the body of a request; `namesCustomer` also allows the member `customer`, when the path names no
     /// customer.
@@ -87,6 +87,7 @@ struct SendingBody {
                 .member("fallback", JSONForm.text.json(message.fallback))
         case .keyReused: APIProblem(.keyReused)
         case .assignment(let refusal): refusal.problem
+        case .noConsent(let refusal): APIProblem(.noConsent, refusal.reason)
         case .fileUnreadable(let error, let index):
             if error.isMissing, attachments.indices.contains(index) {
                 Self.unknown(attachments[index])
@@ -152,6 +153,9 @@ extension SendingBody {
     private static func message(
         _ root: JSONValue, hasAttachments: Bool
     ) throws(APIProblem) -> JSONDocument {
+        let purpose = try root.given("purpose", "must be account or marketing") {
+            $0.string.flatMap(NoticePurpose.init)
+        }
         guard let message = root["message"] else {
             let text = try root.given("text", "must be a string", \.string)
             guard text != nil || hasAttachments else {
@@ -161,9 +165,10 @@ extension SendingBody {
                 JSONWriter.object { writer in
                     writer.field("type", "text")
                     writer.field("body", text ?? "")
+                    writer.field("purpose", purpose?.rawValue)
                 }, root)
         }
-        for name in ["text", "attachments"] {
+        for name in ["text", "attachments", "purpose"] {
             if let value = root[name] {
                 throw APIProblem(.badMember, "put \(name) into message", at: value)
             }

@@ -1,0 +1,61 @@
+// The report about ended conversations: a table with a bar for each row, and CSV.
+import { actions, sheet } from "./dialogs.js";
+import { button, element, fill } from "./dom.js";
+import { visible } from "./text.js";
+
+const day = 86_400_000;
+const periods = { 7: "7 days", 30: "30 days", 365: "A year" };
+const groups = { queue: "Queue", person: "Person", hour: "Hour (UTC)" };
+
+/// Seconds as a short text.
+function duration(seconds) {
+  if (seconds === undefined) return "–";
+  if (seconds < 60) return `${seconds} s`;
+  return seconds < 3600 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+const columns = [
+  ["Conversations", (row) => row.conversations], ["By the bot", (row) => row.byBot], ["By people", (row) => row.byPeople], ["Unanswered", (row) => row.unanswered],
+  ["Asked for a person", (row) => row.askedFor], ["Handed off", (row) => row.handedOff], ["First answer (half, nine of ten)", (row) => `${duration(row.firstP50)}, ${duration(row.firstP90)}`],
+  ["Later answers", (row) => `${duration(row.laterP50)}, ${duration(row.laterP90)}`], ["Consents", (row) => row.consents], ["Withdrawals", (row) => row.withdrawals],
+];
+
+function table(rows, by) {
+  const most = Math.max(1, ...rows.slice(1).map((row) => row.conversations));
+  return element("table", { class: "report" },
+    element("thead", {}, element("tr", {}, element("th", { scope: "col" }, groups[by]), columns.map(([name]) => element("th", { scope: "col" }, name)), element("th", { scope: "col" }, element("span", { class: "visually-hidden" }, "Part")))),
+    element("tbody", {}, rows.map((row, index) => element("tr", {}, element("th", { scope: "row", dir: "auto" }, index === 0 ? "All" : visible(row.group === "-" ? "None" : row.group)),
+      columns.map(([, value]) => element("td", {}, String(value(row)))),
+      element("td", {}, index > 0 && element("meter", { min: 0, max: most, value: row.conversations, "aria-label": `${row.conversations} conversations` }))))));
+}
+
+/// Shows the report of the business.
+export function showReport(desk, failed) {
+  return sheet("Report", (finish) => {
+    const choice = (id, label, values) => element("select", { id, "aria-label": label }, Object.entries(values).map(([value, name]) => element("option", { value }, name)));
+    const period = choice("report-period", "Period", periods);
+    const by = choice("report-by", "Rows", groups);
+    const place = element("div", { class: "report-place", tabindex: 0, role: "region", "aria-label": "Report" });
+    const query = () => new URLSearchParams({ by: by.value, from: new Date(Date.now() - Number(period.value) * day).toISOString() });
+    by.value = "queue";
+    const draw = async () => {
+      const asked = query();
+      try {
+        const { rows } = await desk.api.read(`${desk.path}/report?${asked}`);
+        fill(place, table(rows, asked.get("by")), element("p", { class: "hint" }, "A conversation counts a day after its last message."));
+      } catch (error) { failed(error.message); }
+    };
+    const save = async () => {
+      try {
+        const answer = await desk.api.send("GET", `${desk.path}/report.csv?${query()}`);
+        const address = URL.createObjectURL(await answer.blob());
+        element("a", { href: address, download: "report.csv" }).click();
+        URL.revokeObjectURL(address);
+      } catch (error) { failed(error.message); }
+    };
+    for (const field of [period, by]) field.addEventListener("change", () => void draw());
+    void draw();
+    return element("div", { class: "sheet-body wide-sheet" }, element("div", { class: "work" }, period, by), place,
+      actions(button("Save as CSV", { class: "secondary" }, () => void save()), button("Done", { class: "primary", "data-first": true }, () => finish(true))));
+  });
+}

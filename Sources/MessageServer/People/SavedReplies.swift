@@ -1,0 +1,96 @@
+import BalloonJSON
+import BalloonPOSIX
+import BusinessMessages
+import Dispatch
+import Logging
+import Synchronization
+
+/// The saved replies that people wrote by the API, stored in the file `DATA/saved-replies.json`.
+///
+/// `{"format":1,"businesses":{"5a6b…":[{"id":"hours","title":"Opening hours","text":"…"}]}}`. Those of a business's
+/// file are not in it.
+final class SavedReplies: Sendable {
+    private let file: String
+    private let queue = DispatchQueue(label: "balloon.saved-replies")
+    /// The saved replies by business, sorted by id; nil when the file is unreadable, and then it is never replaced.
+    private let state: Mutex<[BusinessID: [SavedReply]]?>
+
+    /// The largest file that is read or written.
+    private static let maximumBytes = 32 << 20
+
+    init(dataDirectory: String, logger: Logger) {
+        file = dataDirectory + "/saved-replies.json"
+        state = Mutex([:])
+        do throws(SystemError) {
+            guard try Directory.holds(file) else { return }
+            let known = Self.read(try File(file, for: .reading).readAll())
+            state.withLock { $0 = known }
+            if known == nil {
+                logger.error(
+                    "file saved-replies.json is damaged; its saved replies are missing",
+                    metadata: [
+                        "file": "\(file)", "hint": "correct the file, or remove it, and restart the server",
+                    ])
+            }
+        } catch {
+            state.withLock { $0 = nil }
+            logger.error(
+                "file saved-replies.json cannot be read; its saved replies are missing",
+                metadata: ["file": "\(file)", "error": "\(error)"])
+        }
+    }
+
+    /// The saved replies of a business.
+    subscript(business: BusinessID) -> [SavedReply] { state.withLock { $0?[business] } ?? [] }
+
+    /// The reason why a change is refused.
+    enum Refusal: Error {
+        /// The file is damaged, and would be lost.
+        case unreadable
+        case tooMany
+    }
+
+    /// Stores or with nil removes a saved reply, durably before it returns; false when there was nothing to remove.
+    func change(_ business: BusinessID, _ id: String, to reply: SavedReply?) async throws -> Bool {
+        try await queue.run { [self] () throws in
+            guard var all = state.withLock({ $0 }) else { throw Refusal.unreadable }
+            let before = all[business] ?? []
+            var replies = before.filter { $0.id != id }
+            if reply == nil, replies.count == before.count { return false }
+            if let reply { replies.append(reply) }
+            guard replies.count <= SavedReply.maximumCount else { throw Refusal.tooMany }
+            all[business] = replies.isEmpty ? nil : replies.sorted { $0.id < $1.id }
+            let text = Self.json(all)
+            guard text.count <= Self.maximumBytes else { throw Refusal.tooMany }
+            try AtomicFile.write(text, to: file)
+            state.withLock { [all] in $0 = all }
+            return true
+        }
+    }
+
+    private static func json(_ all: [BusinessID: [SavedReply]]) -> [UInt8] {
+        JSONWriter.object { writer in
+            writer.field("format", 1)
+            writer.object("businesses") { writer in
+                for (business, replies) in all.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                    writer.objects(business.rawValue, replies) { $0.write(to: &$1) }
+                }
+            }
+        } + [UInt8(ascii: "\n")]
+    }
+
+    private static func read(_ bytes: [UInt8]) -> [BusinessID: [SavedReply]]? {
+        guard bytes.count <= maximumBytes, let root = (try? JSONDocument(bytes))?.root,
+            root["format"]?.int == 1, let members = root["businesses"], members.kind == .object
+        else { return nil }
+        var all: [BusinessID: [SavedReply]] = [:]
+        for (business, list) in members.members {
+            let replies = list.elements.compactMap { value in
+                value["id"]?.string.flatMap { SavedReply(id: $0, value) }
+            }
+            guard replies.count == list.elements.count else { return nil }
+            all[BusinessID(business)] = replies
+        }
+        return all
+    }
+}

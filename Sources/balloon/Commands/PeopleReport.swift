@@ -1,0 +1,61 @@
+import ArgumentParser
+import BalloonJSON
+import BalloonPOSIX
+import MessageServer
+
+extension People {
+    /// `balloon people report`.
+    struct Report: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Report about the ended conversations of a business.",
+            discussion: """
+                A conversation has ended when its file has had no new line for a day. Times of answers are in seconds. \
+                Reads the figures of the data directory; a server may run meanwhile.
+                """)
+
+        @Argument(help: "The business's slug.")
+        var business: String
+
+        @Option(help: ArgumentHelp("Only conversations that ended then or later.", valueName: "time"))
+        var from: Timestamp?
+
+        @Option(help: ArgumentHelp("Only conversations that ended before.", valueName: "time"))
+        var to: Timestamp?
+
+        @Option(help: "A row for each hour of the day in UTC, queue or person.")
+        var by: FiguresReport.Grouping?
+
+        @Flag(help: "Print CSV.")
+        var csv = false
+
+        @OptionGroup var options: ReadingOptions
+
+        func run() async throws {
+            let now = Timestamp.now()
+            let report = try FiguresReport(
+                dataDirectory: try options.data, slug: business,
+                from: from ?? now.advanced(by: .seconds(-7 * 86_400)), to: to ?? now, by: by)
+            if csv { return StandardStream.output.write(report.csv) }
+            options.writeHeader(
+                by?.rawValue.uppercased() ?? "SUM", "CONVERSATIONS", "BOT", "PEOPLE", "UNANSWERED",
+                "HANDOFFS",
+                "FIRST P50", "P90", "LATER P50", "P90")
+            for (name, row) in report.rows {
+                options.write(text(name, row), json: jsonLine { row.write(name, to: &$0) })
+            }
+            if report.damaged > 0 { StandardStream.error.write("\(report.damaged) lines are damaged\n") }
+        }
+
+        private func text(_ name: String, _ row: FiguresReport.Row) -> String {
+            let numbers: [Int?] = [
+                row.conversations, row.byBot, row.byPeople, row.unanswered, row.askedFor + row.handedOff,
+                row.seconds(0.5), row.seconds(0.9), row.seconds(0.5, later: true),
+                row.seconds(0.9, later: true),
+            ]
+            let cells = [name.isEmpty ? "all" : name] + numbers.map { $0.map { "\($0)" } ?? "-" }
+            return terminalText(cells.joined(separator: "  ")) + "\n"
+        }
+    }
+}
+
+extension FiguresReport.Grouping: ExpressibleByArgument {}

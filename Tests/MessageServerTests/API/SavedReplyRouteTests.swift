@@ -1,0 +1,90 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import Logging
+import ServerTestSupport
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// Saved replies: those of the business's file, and those that people write.
+@Suite struct SavedReplyRouteTests {
+    private static let path = "/v1/businesses/one/saved-replies"
+    private static let picker =
+        #"{"type":"interactive","interactiveData":{"bid":"com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension","data":{"version":"1.0","requestIdentifier":"r","quick-reply":{"summaryText":"Which?","items":[{"identifier":"1","title":"A"},{"identifier":"2","title":"B"}]}}}}"#
+
+    private func server() async throws -> ServerUnderTest {
+        try await ServerUnderTest.withAPI {
+            var people = PeopleConfiguration(text: "Soon.")
+            people.queues = [QueueConfiguration(id: "returns")]
+            let text = try? JSONDocument(Array(#"{"title":"Hours","text":"We open at 9."}"#.utf8)).root
+            people.savedReplies = text.flatMap { SavedReply(id: "hours", $0) }.map { [$0] } ?? []
+            $0.businesses[0].people = people
+        }
+    }
+
+    private func put(_ server: ServerUnderTest, _ id: String, _ body: String) async throws
+        -> TransportResponse
+    {
+        try await server.api(Self.path + "/" + id, TestTokens.agent, method: "PUT", body: body)
+    }
+
+    @Test func `texts and pickers are written, listed with the file's, replaced and removed`() async throws {
+        let server = try await server()
+        #expect(
+            try await put(server, "thanks", #"{"title":"Thanks","text":"Thank you, {customer}."}"#).status
+                == 200)
+        #expect(
+            try await put(server, "pick", #"{"title":"Pick","message":\#(Self.picker),"queue":"returns"}"#)
+                .status == 200)
+        #expect(
+            try await put(server, "thanks", #"{"title":"Many thanks","text":"Thank you."}"#).status == 200)
+        let list = try #require(try await server.api(Self.path).json["replies"]).elements.map(\.self)
+        #expect(list.map { $0["id"]?.string } == ["hours", "pick", "thanks"])
+        #expect(list.map { $0["readOnly"]?.bool } == [true, false, false])
+        #expect(list.map { $0["kind"]?.string } == ["text", "quickReply", "text"])
+        #expect(list[2]["title"]?.string == "Many thanks" && list[1]["queue"]?.string == "returns")
+        let removed = try await server.api(Self.path + "/pick", TestTokens.agent, method: "DELETE")
+        #expect(removed.status == 200)
+        #expect(try await server.api(Self.path).json["replies"]?.elements.count == 2)
+        let again = try await server.api(Self.path + "/pick", TestTokens.agent, method: "DELETE")
+        #expect(again.status == 404)
+    }
+
+    @Test(arguments: [
+        ("hours", #"{"title":"x","text":"y"}"#, 409), ("Hours", #"{"title":"x","text":"y"}"#, 400),
+        ("a", #"{"title":"x"}"#, 400), ("a", #"{"title":" ","text":"y"}"#, 400),
+        ("a", #"{"title":"x","text":"y","message":{}}"#, 400),
+        ("a", #"{"title":"x","message":{"type":"x"}}"#, 400),
+        ("a", #"{"title":"x","text":"y","queue":"nowhere"}"#, 400), ("a", #"{"title":"x","text":1}"#, 400),
+    ])
+    func `an invalid saved reply is refused`(id: String, body: String, status: Int) async throws {
+        let server = try await server()
+        #expect(try await put(server, id, body).status == status)
+        #expect(try await server.api(Self.path).json["replies"]?.elements.count == 1)
+    }
+
+    @Test func `the file is read again, and a damaged one is never replaced`() async throws {
+        let directory = TemporaryDirectory()
+        let business = BusinessID("b")
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        func open() -> SavedReplies { SavedReplies(dataDirectory: directory.path, logger: logger) }
+        let root = try JSONDocument(Array(#"{"title":"t","text":"x"}"#.utf8)).root
+        let reply = try #require(SavedReply(id: "a", root))
+        #expect(try await open().change(business, "a", to: reply))
+        #expect(open()[business] == [reply])
+        #expect(try await !open().change(business, "b", to: nil))
+        let file = directory.file("saved-replies.json")
+        for damaged in [
+            "{", #"{"format":2,"businesses":{}}"#, #"{"format":1,"businesses":{"b":[{"id":"a"}]}}"#,
+        ] {
+            try AtomicFile.write(Array(damaged.utf8), to: file)
+            await #expect(throws: SavedReplies.Refusal.self) {
+                try await open().change(business, "a", to: reply)
+            }
+            #expect(try File(file, for: .reading).readAll() == Array(damaged.utf8))
+        }
+    }
+}

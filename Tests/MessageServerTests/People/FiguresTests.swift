@@ -1,0 +1,148 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import Logging
+import MessageStore
+import ServerTestSupport
+import Simulator
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// The figures of ended conversations, and the report about them.
+@Suite struct FiguresTests {
+    private static let day = Int64(86_400_000)
+
+    /// The lines of a conversation: who, and the seconds since its begin.
+    private func lines(_ steps: [(String, Int64)]) throws -> [ConversationLine] {
+        try steps.enumerated().map { index, step in
+            let (who, seconds) = step
+            let json = JSONWriter.object { writer in
+                writer.field("seq", index + 1)
+                writer.field("at", Timestamp(milliseconds: seconds * 1000).rfc3339)
+                let direction =
+                    ["customer", "close", "typing"].contains(who)
+                    ? "inbound" : who == "consent" ? "internal" : "outbound"
+                writer.field("direction", direction)
+                writer.field("id", "m\(index)")
+                let kinds = ["close": "close", "typing": "typingStart", "consent": "consent"]
+                writer.field("kind", kinds[who] ?? "text")
+                writer.field("customer", "c")
+                writer.field("record", index + 1)
+                if direction == "outbound" {
+                    writer.field("outcome", who == "refused" ? "refused" : "accepted")
+                    let author =
+                        ["bot": "handler", "server": "server", "program": "program"][who] ?? "person"
+                    writer.field("author", author)
+                    if author == "person" { writer.object("person") { $0.field("id", who) } }
+                }
+                writer.object("message") {
+                    $0.field("type", who)
+                    if who == "consent" { $0.field("state", "withdrawn") }
+                }
+            }
+            return try #require(ConversationLine(json))
+        }
+    }
+
+    @Test
+    func `answers of people count from the customer's first unanswered message, and automatic texts do not`()
+        throws
+    {
+        let found = ConversationFigures.all(
+            try lines([
+                ("customer", 0), ("bot", 1), ("typing", 9), ("customer", 10), ("server", 11),
+                ("customer", 20), ("ana", 70),
+                ("customer", 100), ("ben", 130), ("ana", 140), ("customer", 200), ("refused", 201),
+            ]), queue: "returns")
+        let one = try #require(found.first)
+        #expect(
+            found.count == 1 && one.by == "person" && one.persons == ["ana", "ben"] && one.queue == "returns")
+        #expect(one.first == 60_000 && one.later == [30_000] && one.messages == 5 && one.isUnanswered)
+    }
+
+    @Test func `a close of the customer ends a conversation, and one without the customer does not count`()
+        throws
+    {
+        let found = ConversationFigures.all(
+            try lines([
+                ("program", 0), ("customer", 5), ("bot", 6), ("close", 7), ("customer", 20), ("consent", 21),
+            ]), queue: "q")
+        #expect(found.map(\.by) == ["bot", "none"])
+        #expect(found.map(\.isUnanswered) == [false, false])
+        #expect(found.map(\.consent) == [nil, "withdrawn"] && found.map(\.queue) == [nil, nil])
+        #expect(ConversationFigures.all(try lines([("program", 0), ("ana", 1)]), queue: nil).isEmpty)
+    }
+
+    private func report(
+        _ directory: TemporaryDirectory, by: FiguresReport.Grouping? = nil, days: ClosedRange<Int64> = 0...9
+    ) throws -> FiguresReport {
+        try FiguresReport(
+            dataDirectory: directory.path, slug: "one",
+            from: Timestamp(milliseconds: days.lowerBound * Self.day),
+            to: Timestamp(milliseconds: days.upperBound * Self.day), by: by)
+    }
+
+    @Test func `a report sums lines up by group, counts a repeated hand-off once, and skips damage`() throws {
+        let directory = TemporaryDirectory()
+        let files = DayFiles(directory: directory.file("figures"), prefix: FiguresReport.prefix)
+        func write(_ json: String, _ day: Int64 = 1) throws {
+            try files.append(Array(json.utf8), at: Timestamp(milliseconds: day * Self.day), "one")
+        }
+        for number in 1...10 {
+            try write(
+                #"{"at":"1970-01-02T10:00:00.000Z","type":"conversation","began":"1970-01-02T0\#(number % 2):00:00.000Z","by":"person","queue":"q\#(number % 2)","persons":["ana","p\#(number % 2)"],"first":\#(number * 1000),"later":[5000]}"#
+            )
+        }
+        let handOff =
+            #"{"at":"1970-01-02T10:00:00.000Z","type":"handOff","key":7,"why":"customer","queue":"q1"}"#
+        for _ in 1...2 { try write(handOff) }
+        try write("not JSON")
+        try write(
+            #"{"at":"1970-01-06T00:00:00.000Z","type":"conversation","by":"bot","consent":"given","unanswered":true}"#,
+            5)
+        let all = try report(directory)
+        let sum = try #require(all.rows.first?.row)
+        #expect(sum.conversations == 11 && sum.byPeople == 10 && sum.byBot == 1 && sum.askedFor == 1)
+        #expect(sum.consents == 1 && sum.unanswered == 1 && all.damaged == 1)
+        #expect(sum.seconds(0.5) == 6 && sum.seconds(0.9) == 10 && sum.seconds(0.5, later: true) == 5)
+        #expect(try report(directory, days: 0...3).rows[0].row.conversations == 10)
+        #expect(try report(directory, by: .queue, days: 0...3).rows.map(\.name) == ["", "q0", "q1"])
+        #expect(
+            try report(directory, by: .person, days: 0...3).rows.map(\.row.conversations) == [10, 10, 5, 5])
+        #expect(try report(directory, by: .hour, days: 0...3).rows.map(\.name) == ["", "00", "01", "10"])
+        #expect(
+            try report(directory).csv.split(separator: "\r\n")[1].hasPrefix("\"\",11,1,10,1,1,0,6,10,5,5,1,0")
+        )
+        #expect(try report(TemporaryDirectory()).rows[0].row.conversations == 0)
+    }
+
+    @Test func `an ended conversation is recorded once, also over a restart, and the API reports it`()
+        async throws
+    {
+        let server = try await ServerUnderTest.withAPI()
+        let customer = server.customer()
+        _ = try await customer.post(customer.message(.text, text: "Hello"))
+        _ = await server.gateway.waitForMessages(count: 1, customer: customer.id)
+        let path = "/v1/businesses/one/conversations?limit=1"
+        #expect(
+            try await eventually { try await server.api(path).json["conversations"]?[0]?["lines"]?.int == 2 })
+        let configuration = server.configuration
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let now = Timestamp.now()
+        for _ in 1...2 {
+            // Each recorder is that of a new process.
+            let recorder = FiguresRecorder(
+                server.running.store, CurrentConfiguration(configuration), logger: logger)
+            recorder.recordEnded(at: now)
+            for _ in 1...2 { recorder.recordEnded(at: now.advanced(by: .seconds(25 * 3600))) }
+        }
+        let rows = try await server.api("/v1/businesses/one/report?by=queue").json["rows"]
+        #expect(rows?[0]?["conversations"]?.int == 1 && rows?[0]?["byBot"]?.int == 1)
+        let csv = try await server.api("/v1/businesses/one/report.csv")
+        #expect(csv.header("Content-Type") == "text/csv")
+        #expect(String(decoding: csv.body, as: UTF8.self).contains("\"\",1,1,0,"))
+    }
+}

@@ -1,0 +1,164 @@
+import BalloonJSON
+import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
+import HandlerKit
+import MessageStore
+import ServerTestSupport
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import MessageServer
+
+/// The consent of customers: words, confirmations, events, and the messages of programs that need it.
+@Suite struct NoticesTests {
+    private static let base = "/v1/businesses/one/"
+
+    /// Answers texts, and records the consents that it is told.
+    private final class Shop: TextHandler, ConsentHandler, Sendable {
+        private let told = Mutex<[ConsentChange]>([])
+        var consents: [ConsentChange] { told.withLock { $0 } }
+
+        func text(_: Text, _: Context) -> Outcome { .reply("moment") }
+
+        func consent(_ consent: ConsentChange, _: Context) -> Outcome {
+            told.withLock { $0.append(consent) }
+            return .handled
+        }
+    }
+
+    private static func notices(types: Bool = false, active: Duration = .seconds(3600))
+        -> NoticesConfiguration
+    {
+        var notices = NoticesConfiguration(text: "You get our news.", withdrawnText: "You get no news.")
+        if types {
+            notices.types = [.init(id: "orders", title: "Orders"), .init(id: "offers", title: "Offers")]
+        }
+        notices.activeTime = active
+        return notices
+    }
+
+    private func server(
+        _ handler: any Handler, _ notices: NoticesConfiguration?
+    ) async throws -> (ServerUnderTest, SimulatedCustomer, String) {
+        let server = try await ServerUnderTest.withAPI(handler) {
+            $0.businesses[0].notices = notices
+            $0.businesses[0].people = PeopleConfiguration(text: "A colleague answers.")
+            $0.api.requestsPerMinute = 100_000
+        }
+        let customer = server.customer()
+        _ = try await customer.post(customer.message(.text, text: "Hello"))
+        _ = await server.gateway.waitForMessages(count: 1, customer: customer.id)
+        return (server, customer, Self.base + "conversations/" + ConversationFiles.name(of: customer.id))
+    }
+
+    private func say(_ texts: [String], _ customer: SimulatedCustomer) async throws {
+        for text in texts { _ = try await customer.post(customer.message(.text, text: text)) }
+    }
+
+    private func bodies(_ server: ServerUnderTest, _ customer: SimulatedCustomer) -> [String] {
+        server.gateway.messages(for: customer.id).compactMap { $0.message.root["body"]?.string }
+    }
+
+    private func send(
+        _ server: ServerUnderTest, _ path: String, _ body: String
+    ) async throws -> TransportResponse {
+        try await server.api(
+            path + "/messages", method: "POST", body: body,
+            headers: [("Idempotency-Key", MessageID.random().rawValue)])
+    }
+
+    @Test func `subscribe and unsubscribe are recorded, confirmed and told to the handler`() async throws {
+        let shop = Shop()
+        let (server, customer, path) = try await server(shop, Self.notices())
+        try await say(["Subscribe!"], customer)
+        #expect(
+            try await eventually { try await server.api(path).json["consent"]?["state"]?.string == "given" })
+        try await say(["STOP"], customer)
+        _ = await server.gateway.waitForMessages(count: 3, customer: customer.id)
+        #expect(bodies(server, customer) == ["moment", "You get our news.", "You get no news."])
+        #expect(await eventually { shop.consents.count == 2 })
+        #expect(shop.consents.map(\.isGiven) == [true, false])
+        #expect(shop.consents.map(\.words) == ["Subscribe!", "STOP"])
+        let consent = try await server.api(path).json["consent"]
+        #expect(consent?["state"]?.string == "withdrawn" && consent?["words"]?.string == "STOP")
+    }
+
+    @Test func `without notices the handler gets the words`() async throws {
+        let (server, customer, path) = try await server(Shop(), nil)
+        try await say(["stop"], customer)
+        _ = await server.gateway.waitForMessages(count: 2, customer: customer.id)
+        #expect(bodies(server, customer) == ["moment", "moment"])
+        #expect(try await server.api(path).json["consent"] == nil)
+    }
+
+    @Test func `a withdrawal counts and is confirmed while a person has the conversation`() async throws {
+        let shop = Shop()
+        let (server, customer, path) = try await server(shop, Self.notices())
+        let claim = try await server.api(
+            path + "/claim", method: "POST", body: #"{"person":{"id":"ana"}}"#)
+        #expect(claim.status == 200)
+        try await say(["unsubscribe"], customer)
+        _ = await server.gateway.waitForMessages(count: 2, customer: customer.id)
+        #expect(bodies(server, customer).last == "You get no news.")
+        #expect(try await server.api(path).json["state"]?.string == "person")
+        #expect(shop.consents.isEmpty, "no handler is called while a person has the conversation")
+    }
+
+    @Test func `a device with lists gets the types, and the choice starts no handler`() async throws {
+        let shop = Shop()
+        let (server, customer, _) = try await server(shop, Self.notices(types: true))
+        try await say(["subscribe"], customer)
+        let messages = await server.gateway.waitForMessages(count: 2, customer: customer.id)
+        let data = messages.last?.message.root["interactiveData"]?["data"]
+        #expect(data?["listPicker"]?["sections"]?[0]?["items"]?.elements.count == 2)
+        let request = Notices.request(ServerUnderTest.business, customer.id).rawValue
+        #expect(data?["requestIdentifier"]?.string == request)
+        #expect(shop.consents.first?.types == [])
+    }
+
+    @Test func `a program's message to a customer who has not written lately needs a purpose and a consent`()
+        async throws
+    {
+        let (server, customer, path) = try await server(Shop(), Self.notices(active: .zero))
+        func problem(_ body: String) async throws -> String? { try await send(server, path, body).problem }
+        #expect(try await problem(#"{"text":"News"}"#) == "no-consent")
+        #expect(try await problem(#"{"text":"News","purpose":"marketing"}"#) == "no-consent")
+        #expect(try await problem(#"{"text":"News","purpose":"fun"}"#) == "bad-member")
+        #expect(try await problem(#"{"text":"Parcel","purpose":"account"}"#) == "no-consent")
+        // Persons are exempt, and so Apple's sentence is sent.
+        let sentence = #"{"text":"\#(Notices.accountSentence)","person":{"id":"ana"}}"#
+        #expect(try await send(server, path, sentence).status == 201)
+        #expect(await eventually { bodies(server, customer).contains(Notices.accountSentence) })
+        #expect(
+            try await eventually { try await problem(#"{"text":"Parcel","purpose":"account"}"#) == nil })
+        try await say(["subscribe"], customer)
+        #expect(try await eventually { try await server.api(path).json["consent"] != nil })
+        #expect(try await problem(#"{"text":"News","purpose":"marketing"}"#) == nil)
+        try await say(["stop"], customer)
+        #expect(
+            try await eventually {
+                try await server.api(path).json["consent"]?["state"]?.string == "withdrawn"
+            })
+        for purpose in ["marketing", "account"] {
+            #expect(try await problem(#"{"text":"News","purpose":"\#(purpose)"}"#) == "no-consent")
+        }
+    }
+
+    @Test func `a lapsed consent counts no more`() throws {
+        let now = Timestamp(milliseconds: 100 * 86_400_000)
+        var notices = Self.notices()
+        notices.lapseTime = .seconds(10 * 86_400)
+        let consent = Consent(isGiven: true, at: Timestamp(milliseconds: 0), words: nil, types: [])
+        #expect(notices.lapseTime.map { consent.at.advanced(by: $0) < now } == true)
+    }
+
+    @Test func `the purpose never reaches Apple`() async throws {
+        let (server, customer, path) = try await server(Shop(), Self.notices())
+        #expect(try await send(server, path, #"{"text":"News","purpose":"marketing"}"#).status == 201)
+        let messages = await server.gateway.waitForMessages(count: 2, customer: customer.id)
+        #expect(messages.allSatisfy { $0.message.root["purpose"] == nil })
+    }
+}
