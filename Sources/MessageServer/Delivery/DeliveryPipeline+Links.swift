@@ -1,5 +1,6 @@
 import BusinessMessages
 import HandlerKit
+import Logging
 import MessageStore
 
 /// Web addresses in the texts of handlers.

@@ -21,7 +21,8 @@ struct PageHead: Equatable, Sendable {
             case "script", "style", "noscript", "template": _ = scanner.text(to: "</" + tag.name)
             case "meta":
                 guard let content = tag.attributes["content"] else { continue }
-                switch tag.attributes["property"] ?? tag.attributes["name"] {
+                let property = tag.attributes["property"] ?? tag.attributes["name"] ?? []
+                switch String(decoding: property.prefix(64), as: UTF8.self) {
                 case "og:title" where title == nil: title = Self.words(content[...])
                 case "og:image" where image == nil, "og:image:secure_url":
                     image = Self.decoded(content[...]).trimmed
