@@ -19,7 +19,7 @@ import Testing
         let result = try await Shell(directory: directory.path).run("balloon --version")
         #expect(result.status == 0)
         #expect(result.output.hasPrefix("\(BuildVersion.number) (commit "))
-        #expect(result.output.hasSuffix("), data format 2\n"))
+        #expect(result.output.hasSuffix("), data format 3\n"))
         #expect(!BuildVersion.commit.contains(" ") && !BuildVersion.commit.isEmpty)
     }
 }

@@ -51,7 +51,7 @@ import Testing
         _ = await server.gateway.waitForMessages(count: 2, customer: customer.id)
         #expect(handler.seen.count == 2)
         let history = try handler.seen[1].conversation.read()
-        #expect(history.map(\.kind) == [.text, .text, .text], "the note is not in the history")
+        #expect(history.allSatisfy { $0.kind == .text }, "the note is not in the history")
         let events = try #require(
             try await server.api("/v1/events?after=0", headers: [("Accept", "application/json")]).json[
                 "events"])

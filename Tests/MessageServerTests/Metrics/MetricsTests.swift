@@ -47,7 +47,7 @@ import Testing
             #"balloon_gateway_credential_ok"#: "1",
             #"balloon_conversations_quarantined"#: "0",
             #"balloon_config_last_reload_successful"#: "1",
-            #"balloon_build_info{version="unknown",commit="unknown",data_format="2"}"#: "1",
+            #"balloon_build_info{version="unknown",commit="unknown",data_format="3"}"#: "1",
         ]
         for (name, value) in expected { #expect(samples[name] == value, "\(name)") }
         for name in [

@@ -116,7 +116,7 @@ import Testing
         #expect(data?["listPicker"]?["sections"]?[0]?["items"]?.elements.count == 2)
         let request = Notices.request(ServerUnderTest.business, customer.id).rawValue
         #expect(data?["requestIdentifier"]?.string == request)
-        #expect(shop.consents.first?.types == [])
+        #expect(await eventually { shop.consents.first?.types == [] })
     }
 
     @Test func `a program's message to a customer who has not written lately needs a purpose and a consent`()

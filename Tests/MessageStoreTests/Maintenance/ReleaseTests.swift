@@ -48,7 +48,7 @@ struct ReleaseTests {
             await store.close()
             #expect(try lines(in: directory) == before)
             let version = try File(directory.path + "/VERSION", for: .reading).readAll()
-            #expect(version == Array("2\n".utf8))
+            #expect(version == Array("3\n".utf8))
         }
         let verification = try StoreVerification.run(dataDirectory: directory.path) { Issue.record("\($0)") }
         #expect(verification.conversations == 3 && verification.comparedLines > 0)
