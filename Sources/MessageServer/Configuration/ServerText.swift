@@ -6,6 +6,10 @@ package enum ServerText: String, CaseIterable, Sendable {
     case unclaimed
     /// The text for a customer who asks for a person outside of the hours: `people.closedText` in every other language.
     case closed
+    /// The text for a customer whom a person transfers to another one: `people.transferText` in every other language.
+    case transfer
+    /// The first words of a person: `people.openingText` in every other language.
+    case opening
     /// The text that says that automation answers: `disclosure` in every other language.
     case disclosure
     /// The text while the handler takes its time: `firstAnswer.text` in every other language.
@@ -21,6 +25,8 @@ package enum ServerText: String, CaseIterable, Sendable {
         case .wait: "text"
         case .unclaimed: "unclaimedText"
         case .closed: "closedText"
+        case .transfer: "transferText"
+        case .opening: "openingText"
         case .disclosure, .firstAnswer, .subscribed, .unsubscribed: nil
         }
     }
@@ -43,6 +49,12 @@ package enum ServerText: String, CaseIterable, Sendable {
             language == "de"
                 ? "Wir haben gerade geschlossen. Ein Mensch antwortet Ihnen {opensAt}."
                 : "We are closed now. A colleague answers {opensAt}."
+        case .transfer:
+            language == "de"
+                ? "Ich verbinde Sie mit jemandem, der Ihnen weiterhilft."
+                : "I am passing you on to a colleague who can help you."
+        case .opening:
+            language == "de" ? "Guten Tag, hier ist {name}." : "Hello, this is {name}."
         case .disclosure:
             language == "de"
                 ? "Hier antwortet ein automatischer Assistent. Schreiben Sie \u{201E}help\u{201C} für einen Menschen."
@@ -63,7 +75,7 @@ extension BusinessConfiguration {
     /// Returns the text of a key; nil when the server sends none.
     package func text(_ key: ServerText) -> Localized<String>? {
         switch key {
-        case .wait, .unclaimed, .closed: people?.texts[key]
+        case .wait, .unclaimed, .closed, .transfer, .opening: people?.texts[key]
         case .disclosure: opening.disclosure
         case .firstAnswer: opening.firstAnswer?.text
         case .subscribed: notices?.text
