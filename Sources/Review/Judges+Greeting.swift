@@ -29,11 +29,15 @@ extension Judges {
             findings.append(.objection("A program says \"\(claim)\".", [line.quote]))
             break
         }
-        return findings
+        return findings.uniqueByWords()
     }
 
     private static func disclosure(of transcript: Transcript, _ evidence: Evidence) -> Finding? {
-        guard let place = Evidence.turns(of: transcript).first(where: { !$0.turn.messages.isEmpty }) else {
+        let automatic = { (place: Evidence.PlacedTurn) in
+            place.turn.messages.filter { $0.author != .person }.map(\.words).joined(separator: "\n")
+        }
+        // A person may have begun the conversation, and needs no label.
+        guard let place = Evidence.turns(of: transcript).first(where: { !automatic($0).isEmpty }) else {
             return nil
         }
         let locale = transcript.scene.locale ?? "en"
@@ -42,7 +46,7 @@ extension Judges {
                 "The review knows no words of \(locale): does the greeting say that it is automated?",
                 [place.quote])
         }
-        return Words(place.turn.words).first(of: words.disclosure) == nil
+        return Words(automatic(place)).first(of: words.disclosure) == nil
             ? .objection(
                 "The greeting in \(locale) does not say that it is automated. Add for example: I'm an automated agent.",
                 [place.quote]) : nil

@@ -246,6 +246,7 @@ import Testing
 
     /// Stories that look like a fault, and are none.
     private static let sound: [(check: Int, play: Play, story: [String])] = [
+        (4, .stored, ["> Hi", "& Hello, I'm Ana.", "> Hi", "< I am a bot."]),
         (8, .greeting, ["> Hi", "< Write to ana@shop.example, at 9.30 or z.B. later."]),
         (9, .words, ["> Hi", "< Hello", "> help", waits]),
         (

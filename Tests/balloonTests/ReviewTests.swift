@@ -102,4 +102,44 @@ import Testing
         #expect(Self.objections(report)["C3"]?.first?.contains("Apple allows 5 s") == true)
         #expect(report["checks"]?.count == 1)
     }
+
+    @Test func `an HTTP service of a configuration is reviewed only with a confirmation`() async throws {
+        let directory = try Self.files([])
+        let business = """
+            {"businessID": "b-shop", "name": "Shop", "handler": {"http": {"url": "http://127.0.0.1:9", "secret": {"env": "HANDLER_SECRET"}}}}
+            """
+        try AtomicFile.write(Array(business.utf8), to: directory.file("businesses/shop.json"))
+        let result = try await Shell(directory: directory.path).run("balloon review --config server.json")
+        #expect(result.status == 64)
+        #expect(result.errors.contains("--yes"), "\(result.errors)")
+    }
+
+    @Test(arguments: [
+        ("--brief bad.json --config server.json", 65, "bad.json:1:23: \"hour\" is not a member here"),
+        ("--only C40", 64, "--only takes numbers of checks"), ("--conversations", 64, "needs --config"),
+        ("--script --msp", 64, "exclude each other"),
+    ])
+    func `a wrong argument is refused before the server starts`(
+        arguments: String, status: Int32, words: String
+    ) async throws {
+        let directory = try Self.files([])
+        try AtomicFile.write(Array(#"{"format": 1, "hour": ""}"#.utf8), to: directory.file("bad.json"))
+        let result = try await Shell(directory: directory.path).run("balloon review \(arguments)")
+        #expect(result.status == status)
+        #expect(result.errors.contains(words), "\(result.errors)")
+    }
+
+    @Test func `a written brief names the business and is read back`() async throws {
+        let directory = try Self.files([])
+        let shell = Shell(directory: directory.path)
+        let written = try await shell.run(
+            "balloon review --config server.json --write-brief >written.json && cat written.json")
+        #expect(
+            written.status == 0 && written.output.contains("\"brand\": \"Sam's Bread\""), "\(written.errors)")
+        #expect(written.output.contains("\"locale\": \"de\""))
+        let read = try await shell.run(
+            "balloon review --config server.json --brief written.json --only C1 --log-level error")
+        #expect(read.status == 0, "\(read.output)\(read.errors)")
+        #expect(read.output.contains("the brief has no \"hours\""))
+    }
 }

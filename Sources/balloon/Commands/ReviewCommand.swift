@@ -60,8 +60,18 @@ struct ReviewCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func validate() throws {
-        guard !json || !writeBrief else {
-            throw ValidationError("--json and --write-brief exclude each other.")
+        guard [writeBrief, script, msp, conversations].count(where: \.self) <= 1 else {
+            throw ValidationError("--write-brief, --script, --msp and --conversations exclude each other.")
+        }
+        guard !conversations || choice.config != nil else {
+            throw ValidationError("--conversations needs --config.")
+        }
+        let isReport = !(writeBrief || script || msp)
+        guard isReport || !(json || junit != nil || html != nil) else {
+            throw ValidationError("--json, --junit and --html belong to a review.")
+        }
+        guard only.isEmpty || (isReport && !conversations) else {
+            throw ValidationError("--only belongs to a review.")
         }
     }
 
