@@ -151,7 +151,8 @@ package func civilDate(daysSinceEpoch: Int64) -> (year: Int64, month: Int64, day
     )
 }
 
-private func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
+/// Returns the day, counted from 1970-01-01, of a proleptic Gregorian date.
+package func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
     let marchYear = month <= 2 ? year - 1 : year
     let era = marchYear.flooredQuotient(by: 400)
     let yearOfEra = marchYear - era * 400
@@ -161,7 +162,8 @@ private func daysSinceEpoch(year: Int64, month: Int64, day: Int64) -> Int64 {
 }
 
 extension Int64 {
-    fileprivate func flooredQuotient(by divisor: Int64) -> Int64 {
+    /// Returns the quotient, rounded down.
+    package func flooredQuotient(by divisor: Int64) -> Int64 {
         self >= 0 ? self / divisor : (self - divisor + 1) / divisor
     }
 }

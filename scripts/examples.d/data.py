@@ -151,6 +151,7 @@ class Configurations:
         return self.check(business=value)
 
 
+HOURS = {"zone": "Europe/Berlin", "week": {"mon-fri": ["09:00-18:00"]}, "dates": {"12-25": []}}
 # An example for each setting whose row of the page has no default that is JSON. A setting of the same name in another table is
 # told apart by its table.
 EXAMPLES = {
@@ -174,6 +175,8 @@ EXAMPLES = {
     },
     "people": {
         "text": "A colleague answers.", "unclaimedText": "All of us are busy.", "phrases": ["a human"], "menu": Configurations.MENU,
+        "hours": HOURS, "closedText": "A colleague answers {opensAt}.", "queues[].hours": HOURS, "queues[].text": "The people of returns answer.",
+        "queues[].unclaimedText": "We look for your parcel.", "queues[].closedText": "The people of returns answer {opensAt}.", "queues[].texts": {},
         "queues": [{"id": "general"}], "queues[].id": "claims", "queues[].name": "Claims", "queues[].persons": ["agent-7"], "queues[].languages": ["fr"],
         "queues[].capacity": 3, "queues[].acceptSeconds": 60, "queues[].firstAnswerSeconds": 600, "queues[].answerSeconds": 300,
         "queues[].overflow": {"to": "general", "minutes": 10}, "rules": [{"queue": "returns", "intent": "returns"}], "rules[].queue": "general",
@@ -248,6 +251,6 @@ def setting_problem(configurations, table, key, default):
         return configurations.check(server={table: nested(key, value)})
     if table == "business":
         return configurations.check(business={"people": {"text": "A colleague answers."}, **nested(key, value)})
-    base = {"people": {"text": "A colleague answers.", "queues": ENTRIES["queues"]}, "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY}[table]
+    base = {"people": {"text": "A colleague answers.", "closedText": "We are closed.", "queues": ENTRIES["queues"]}, "authentication": Configurations.AUTHENTICATION, "applePay": Configurations.APPLE_PAY}[table]
     members = {**base, **(value if key in ("clientKeyFile", "clientKeyID") else nested(key, value))}
     return configurations.check(business={table: {name: value for name, value in members.items() if value is not None}})

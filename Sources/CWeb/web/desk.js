@@ -38,7 +38,7 @@ export class Desk extends EventTarget {
   isLoading = false;
   hasMoreWaiting = false;
   connection = "connecting";
-  /// Whether people are there: `{"open", "text"}`; undefined until it is known.
+  /// Whether people are there: `{"open", "text", "opensAt"}`; undefined until it is known.
   people;
   #stream;
   #generation = 0;
@@ -250,8 +250,9 @@ export class Desk extends EventTarget {
   /// The queue of a conversation; undefined when it is in none that the business has.
   queueOf(one) { return this.queues.find(({ id }) => id === one?.queue?.id); }
 
-  /// The milliseconds within which the customer should have an answer.
+  /// The milliseconds within which the customer should have an answer; there is no such time while people do not answer.
   targetOf(one) {
+    if (this.people?.opensAt) return Infinity;
     const queue = this.queueOf(one) ?? this.queues[0];
     return (one.state === "waiting" ? queue?.firstAnswerSeconds : queue?.answerSeconds) * 1_000 || overdueAfter;
   }
@@ -449,7 +450,7 @@ export class Desk extends EventTarget {
     if (!this.business || this.connection === "lost") return;
     const business = this.business;
     const people = await this.api.read(`${this.path}/people`).catch(() => undefined);
-    if (!people || business !== this.business || people.open === this.people?.open) return;
+    if (!people || business !== this.business || people.open === this.people?.open && people.opensAt === this.people?.opensAt) return;
     this.people = people;
     this.#tell("businesses");
   }

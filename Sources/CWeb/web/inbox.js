@@ -6,7 +6,7 @@ import { actions, sheet, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
-import { visible } from "./text.js";
+import { visible, when } from "./text.js";
 
 const keys = [
   ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
@@ -204,7 +204,8 @@ function show(desk, session, isKept) {
     openSwitch.setAttribute("aria-checked", String(Boolean(desk.people?.open)));
     openSwitch.setAttribute("aria-label", "Help desk is open");
     openSwitch.title = visible(desk.people?.text ?? "");
-    say(openLabel, desk.people?.open ? "Open" : "Closed");
+    const { open, opensAt } = desk.people ?? {};
+    say(openLabel, opensAt ? `Opens ${when(opensAt)}` : open ? "Open" : "Closed");
     const state = current?.handler?.health;
     health.hidden = !state || ["ready", "none", "starting"].includes(state);
     say(health, health.hidden ? "" : { restarting: "The bot restarts; messages for it wait.", open: "The bot failed too often and is paused; messages for it wait. Tell the operator.", stopped: "The bot is stopped; messages for it wait. Tell the operator." }[state] ?? `The bot is ${visible(state)}.`);

@@ -30,10 +30,13 @@ extension JSONSchema {
     static let presence: JSONSchema = JSONSchema(
         stringLiteral: #"""
             {"type":"object","additionalProperties":false,"required":["open"],"properties":{"open":{"type":"boolean"},\#
-            "text":{"type":"string","pattern":"\\S","maxLength":2000}},\#
+            "text":{"type":"string","pattern":"\\S","maxLength":2000},"until":{"type":"string","format":"date-time"}},\#
             "anyOf":[{"properties":{"open":{"const":true}}},{"required":["text"]}]}
             """#
     ).named("Presence")
+    static let presenceState = closed([
+        "open": .flag, "text": .text.optional, "until": .time.optional, "opensAt": .time.optional,
+    ]).named("PresenceState")
     private static let availabilityChoice = choice(Availability.State.allCases.map(\.rawValue))
     static let availability = closed(["state": availabilityChoice.optional]).named("Availability")
     static let availabilityState = closed(["state": availabilityChoice]).named("AvailabilityState")

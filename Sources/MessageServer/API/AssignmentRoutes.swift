@@ -76,6 +76,12 @@ struct AssignmentRoutes: Sendable {
         let note = try root.given("note", "must be a text", \.string)
         let queue = try queue(in: root, request)
         let person = try root["person"].map { value throws(APIProblem) in try Person(api: value) }
+        let people = watch.settings[try request.business.id] ?? PeopleConfiguration(text: "")
+        let now = Timestamp.now()
+        let end =
+            people.openingTime(of: queue.map { people.queue($0) } ?? nil).end(
+                of: Self.transferTime, since: now)
+            ?? now.advanced(by: Self.transferTime)
         return try root.needed("to", "must be handler, or waiting, which a queue and a person need") {
             to -> AssignmentChange? in
             switch to.string {
@@ -83,7 +89,7 @@ struct AssignmentRoutes: Sendable {
             case "waiting":
                 .releaseToWaiting(
                     note: note, queue.map { Placement(queue: $0, rule: Placement.transfer) },
-                    offer: person.map { Offer(to: $0, until: .now().advanced(by: Self.transferTime)) })
+                    offer: person.map { Offer(to: $0, until: end) })
             default: nil
             }
         }

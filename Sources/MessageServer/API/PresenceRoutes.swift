@@ -5,9 +5,9 @@ import MessageStore
 
 /// The operations that read and set whether people are present to answer a business's customers.
 ///
-/// `GET …/people` answers `{"open":false,"text":"Back at 9."}`. `PUT …/people` takes such an object, and
-/// answers with it after it is durable. While `open` is false, a customer who waits for a person gets `text`
-/// instead of the configured `people.text`.
+/// `GET …/people` answers `{"open":false,"text":"Back at 9.","until":"…","opensAt":"…"}`. `PUT …/people` takes such an
+/// object without `opensAt`, and answers after it is durable. While `open` is false, a customer who waits for a person gets
+/// `text` instead of the configured texts. `opensAt` says when people answer again, while they do not.
 struct PresenceRoutes: Sendable {
     let watch: AssignmentWatch
 
@@ -15,22 +15,25 @@ struct PresenceRoutes: Sendable {
 
     func routes() -> [APIRoute] {
         [
-            APIRoute(.get, Self.path, may: .read, "Read whether people are there", .presence) { request in
-                let presence = watch.presence[try business(request)]
-                return APIAnswer { presence.write(to: &$0) }
+            APIRoute(.get, Self.path, may: .read, "Read whether people are there", .presenceState) {
+                answer(try business($0))
             },
             APIRoute(
                 .put, Self.path, may: .send, body: .json(maximumBytes: 64 << 10, .presence),
-                "Set whether people are there", .presence
+                "Set whether people are there", .presenceState
             ) { request in
                 try request.requireSupervision()
                 let business = try business(request)
-                let root = try request.object(["open", "text"])
+                let root = try request.object(["open", "text", "until"])
                 _ = try root.needed("open", "must be true or false", \.bool)
+                let now = Timestamp.now()
+                _ = try root.given("until", "must be a time in the future, while open is false") {
+                    $0.string.flatMap { Timestamp(rfc3339: $0) }.flatMap { $0 > now ? $0 : nil }
+                }
                 guard let presence = Presence(root) else {
                     throw APIProblem(
                         .badMember,
-                        "text must be a text of up to \(PeopleConfiguration.maximumTextBytes) bytes, and is required while open is false",
+                        "text must be a text of up to \(PeopleConfiguration.maximumTextBytes) bytes, and is required while open is false; until needs open to be false",
                         at: root["text"] ?? root)
                 }
                 do throws(SystemError) {
@@ -38,9 +41,19 @@ struct PresenceRoutes: Sendable {
                 } catch {
                     throw APIProblem(.unavailable, "the disk cannot be used")
                 }
-                return APIAnswer { presence.write(to: &$0) }
+                return answer(business)
             },
         ]
+    }
+
+    private func answer(_ business: BusinessID) -> APIAnswer {
+        let (presence, opening) = (
+            watch.presence[business], watch.settings[business]?.openingTime(of: nil)
+        )
+        return APIAnswer { writer in
+            presence.write(to: &writer)
+            writer.field("opensAt", opening?.opensAt(after: .now())?.rfc3339)
+        }
     }
 
     private typealias Person = (entry: Availability.Entry, held: Int)

@@ -27,6 +27,7 @@ struct QueueRoutes: Sendable {
             },
             JSONField("waiting", .integer) { $0.waiting }, JSONField("person", .integer) { $0.person },
             JSONField("overdue", .integer) { $0.overdue }, JSONField("since", optional: .time) { $0.since },
+            JSONField("opensAt", optional: .time) { $0.opensAt },
         ]).form)
     private static let waiting = JSONObjectForm<[Store.AssignedConversation]>.listed(
         "waiting",

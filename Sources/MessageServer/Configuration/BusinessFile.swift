@@ -41,8 +41,10 @@ enum BusinessFile {
         business.fallback = reader.object("fallback") {
             fallback(&$0, root["fallback"]?["handler"].map(request), handlers)
         }
-        business.people = reader.object("people", PeopleConfiguration.read)
-        _ = reader.object("texts") { business.people?.readTexts(&$0) }
+        if var people = reader.object("people", PeopleConfiguration.read) {
+            _ = reader.object("texts") { PeopleConfiguration.readTranslations(of: &people.texts, &$0) }
+            business.people = people
+        }
         if reader.has("texts"), !reader.has("people") {
             reader.problem("has \"texts\" without \"people\"", hint: "add \"people\", whose texts these are")
         }

@@ -95,9 +95,9 @@ struct ObjectReader {
     }
 
     /// Returns the member `key` as a list of texts; nil when it is absent, or after reporting a problem.
-    mutating func texts(_ key: String) -> [Setting]? {
+    mutating func texts(_ key: String, mayBeEmpty: Bool = false) -> [Setting]? {
         guard let member = self[key] else { return nil }
-        guard member.kind == .array, member.count > 0 else {
+        guard member.kind == .array, member.count > 0 || mayBeEmpty else {
             report(member, "is not a list of strings", hint: "write [\"…\", \"…\"]")
             return nil
         }

@@ -6,22 +6,26 @@ extension PeopleConfiguration {
     static func read(_ reader: inout ObjectReader) -> PeopleConfiguration? {
         let (words, phrases) = (Self.words("words", &reader), Self.words("phrases", &reader))
         let menu = reader.anyObject("menu").flatMap { Self.menu($0, &reader) }
-        let text = reader.text("text")
-        let unclaimedText = reader.text("unclaimedText")
-        var people = PeopleConfiguration(text: text?.text ?? "")
+        let texts = readTexts(&reader)
+        var people = PeopleConfiguration(text: "")
+        people.texts = texts
         let (minutes, minute) = (1...7 * 24 * 60, Duration.seconds(60))
         reader.set(&people.unclaimedTime, "unclaimedMinutes", in: minutes, of: minute)
         reader.set(&people.silentTime, "silentMinutes", in: minutes, of: minute)
         reader.set(&people.returnTime, "returnMinutes", in: minutes, of: minute)
         reader.require("text", hint: "write the text that a customer gets while waiting for a person")
+        people.hours = reader.object("hours", OpeningHours.read)
         people.readQueues(&reader)
-        guard let text else { return nil }
+        if people.hasHours || reader.has("hours"), texts[.closed] == nil {
+            reader.problem(
+                "has \"hours\" without \"closedText\"",
+                hint: "write what a customer is told who asks for a person while you are closed")
+        }
+        guard texts[.wait] != nil else { return nil }
         people.words = CustomerWords(
             words: words ?? people.words.words, phrases: phrases ?? people.words.phrases)
         people.menu = menu
-        people.unclaimedText = (unclaimedText?.text).map { Localized($0) }
-        for text in [text, unclaimedText].compactMap({ $0 }) { check(text, &reader) }
-        if unclaimedText != nil, people.unclaimedTime >= people.returnTime {
+        if people.unclaimedText != nil, people.unclaimedTime >= people.returnTime {
             reader.problem(
                 "sends \"unclaimedText\" after \"returnMinutes\", when nobody waits any more",
                 hint: "make \"unclaimedMinutes\" smaller than \"returnMinutes\"")
@@ -70,22 +74,31 @@ extension PeopleConfiguration {
         return menu
     }
 
-    /// Reads `texts` of the business's file: texts by key and language, for keys that the file uses.
-    mutating func readTexts(_ reader: inout ObjectReader) {
-        func texts(_ key: String, _ text: inout Localized<String>) {
-            _ = reader.object(key) { reader in
-                text.languages = reader.languages { reader, language in
+    /// Reads the texts that an object has for every language.
+    static func readTexts(_ reader: inout ObjectReader) -> [ServerText: Localized<String>] {
+        var texts: [ServerText: Localized<String>] = [:]
+        for key in ServerText.allCases {
+            guard let text = reader.text(key.setting) else { continue }
+            check(text, &reader)
+            texts[key] = Localized(text.text)
+        }
+        return texts
+    }
+
+    /// Reads `texts`: the texts in other languages, by key and language, for keys that have a text.
+    static func readTranslations(
+        of texts: inout [ServerText: Localized<String>], _ reader: inout ObjectReader
+    ) {
+        for key in ServerText.allCases where texts[key] != nil {
+            _ = reader.object(key.rawValue) { reader in
+                texts[key]?.languages = reader.languages { reader, language in
                     guard let text = reader.text(language) else { return nil }
-                    Self.check(text, &reader)
+                    check(text, &reader)
                     return text.text
                 }
                 return ()
             }
         }
-        texts(ServerText.wait.rawValue, &text)
-        guard var unclaimed = unclaimedText else { return }
-        texts(ServerText.unclaimed.rawValue, &unclaimed)
-        unclaimedText = unclaimed
     }
 
     private static func check(_ text: Setting, _ reader: inout ObjectReader) {

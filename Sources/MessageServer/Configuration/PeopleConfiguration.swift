@@ -1,3 +1,4 @@
+import BalloonPOSIX
 package import BusinessMessages
 
 /// The people who answer customers instead of a business's handler.
@@ -18,6 +19,12 @@ package struct PeopleConfiguration: Hashable, Sendable {
     package var text: Localized<String>
     /// The text for a customer who has waited for ``unclaimedTime``; when nil, none is sent.
     package var unclaimedText: Localized<String>?
+    /// The text for a customer who asks for a person outside of the hours; required with hours.
+    package var closedText: Localized<String>?
+    /// The hours in which people answer; nil when all time counts.
+    package var hours: OpeningHours?
+    /// The times at which the people closed by hand, which ``PeopleSettings`` adds; no setting.
+    var closings: [Range<Timestamp>] = []
     /// How long a conversation waits until ``unclaimedText`` is sent; JSON: `unclaimedMinutes`.
     package var unclaimedTime = Duration.seconds(10 * 60)
     /// How long a person may be inactive before the conversation waits for another person; JSON:
@@ -33,6 +40,32 @@ package struct PeopleConfiguration: Hashable, Sendable {
 
     /// Creates a configuration with defaults.
     package init(text: String) { self.text = Localized(text) }
+
+    /// Whether the business or one of its queues has hours.
+    var hasHours: Bool { hours != nil || queues.contains { $0.hours != nil } }
+
+    /// When the people of a queue answer; nil means those of the business.
+    func openingTime(of queue: QueueConfiguration?) -> OpeningTime {
+        OpeningTime(hours: queue?.hours ?? hours, closings: closings)
+    }
+
+    /// Returns the text of a queue, or that of the business; nil when the server sends none.
+    func text(_ key: ServerText, in queue: QueueConfiguration?) -> Localized<String>? {
+        queue?.texts[key] ?? texts[key]
+    }
+
+    /// The business's own texts by key.
+    var texts: [ServerText: Localized<String>] {
+        get {
+            var texts = [ServerText.wait: text]
+            (texts[.unclaimed], texts[.closed]) = (unclaimedText, closedText)
+            return texts
+        }
+        set {
+            text = newValue[.wait] ?? text
+            (unclaimedText, closedText) = (newValue[.unclaimed], newValue[.closed])
+        }
+    }
 
     /// The maximum number of words or phrases of one language.
     static let maximumWords = 50

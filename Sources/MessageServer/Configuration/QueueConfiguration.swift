@@ -28,6 +28,10 @@ package struct QueueConfiguration: Hashable, Sendable {
     package var firstAnswerTime: Duration?
     /// The target for each later answer; JSON: `answerSeconds`.
     package var answerTime: Duration?
+    /// The hours in which its people answer; nil means those of the business.
+    package var hours: OpeningHours?
+    /// The texts that replace those of the business.
+    package var texts: [ServerText: Localized<String>] = [:]
     /// The queue to which a conversation moves that has waited too long; JSON: `overflow`.
     package var overflow: Overflow?
 
@@ -133,6 +137,9 @@ extension PeopleConfiguration {
         let day = 86_400
         queue.firstAnswerTime = reader.integer("firstAnswerSeconds", in: 1...7 * day).map { .seconds($0) }
         queue.answerTime = reader.integer("answerSeconds", in: 1...7 * day).map { .seconds($0) }
+        queue.hours = reader.object("hours", OpeningHours.read)
+        queue.texts = readTexts(&reader)
+        _ = reader.object("texts") { readTranslations(of: &queue.texts, &$0) }
         queue.overflow = reader.object("overflow") { reader in
             reader.require("to", "minutes", hint: "write {\"to\": \"general\", \"minutes\": 10}")
             let minutes = reader.integer("minutes", in: 1...7 * 24 * 60)

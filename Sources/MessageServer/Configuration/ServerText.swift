@@ -4,6 +4,17 @@ package enum ServerText: String, CaseIterable, Sendable {
     case wait
     /// The text for a customer who has waited long: `people.unclaimedText` in every other language.
     case unclaimed
+    /// The text for a customer who asks for a person outside of the hours: `people.closedText` in every other language.
+    case closed
+
+    /// The name of the setting in `people`, and in a queue, for every other language.
+    package var setting: String {
+        switch self {
+        case .wait: "text"
+        case .unclaimed: "unclaimedText"
+        case .closed: "closedText"
+        }
+    }
 
     /// The languages of ``sample(in:)``.
     package static let sampleLanguages = ["en", "de"]
@@ -19,18 +30,17 @@ package enum ServerText: String, CaseIterable, Sendable {
             language == "de"
                 ? "Gerade sind alle im Gespräch. Wir haben Sie nicht vergessen."
                 : "All of us are busy. We have not forgotten you."
+        case .closed:
+            language == "de"
+                ? "Wir haben gerade geschlossen. Ein Mensch antwortet Ihnen {opensAt}."
+                : "We are closed now. A colleague answers {opensAt}."
         }
     }
 }
 
 extension BusinessConfiguration {
     /// Returns the text of a key; nil when the server sends none.
-    package func text(_ key: ServerText) -> Localized<String>? {
-        switch key {
-        case .wait: people?.text
-        case .unclaimed: people?.unclaimedText
-        }
-    }
+    package func text(_ key: ServerText) -> Localized<String>? { people?.texts[key] }
 
     /// The languages for which the business's file has a text, a word or a phrase.
     package var languages: Set<String> {

@@ -291,7 +291,7 @@ extension DeliveryPipeline {
         let hasQueues = handOffs.watch.settings[delivery.business]?.queues.isEmpty == false
         guard
             let text = try await handOffs.watch.text(
-                in: ConversationID(business: delivery.business, customer: delivery.customer))
+                in: ConversationID(business: delivery.business, customer: delivery.customer), wish: wish)
         else {
             return try await decide(delivery, result, answer, &stages)
         }

@@ -35,9 +35,9 @@ struct Pipelines: Sendable {
         let replyFiles = ReplyFiles(
             gateway: gateway, files: files, maximumBytes: { configuration.attachments.maximumBytes })
         resolver = PayloadResolver(store: store, gateway: gateway, observer: observer, logger: logger)
+        let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
         watch = AssignmentWatch(
-            store: store, settings: PeopleSettings(configuration),
-            presence: PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger),
+            store: store, settings: PeopleSettings(configuration, presence), presence: presence,
             logger: logger)
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
         recording = RecordPipeline(

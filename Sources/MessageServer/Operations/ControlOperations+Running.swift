@@ -38,6 +38,8 @@ extension ControlOperations {
         server.registry.all.filter { server.watch.settings[$0.business] != nil }.map { business in
             PeopleState(
                 slug: business.slug, presence: server.watch.presence[business.business],
+                opensAt: server.watch.settings[business.business]?.openingTime(of: nil)
+                    .opensAt(after: .now()),
                 counts: server.watch.counts(of: business.business))
         }
     }
@@ -121,6 +123,8 @@ extension RunningOperations {
 package struct PeopleState: Sendable {
     let slug: String
     let presence: Presence
+    /// When people answer again; nil while they do, and when nothing says when.
+    let opensAt: Timestamp?
     let counts: (waiting: Int, person: Int)
 }
 
@@ -234,6 +238,7 @@ extension JSONForm<LogLevels.Change> {
 extension JSONForm<PeopleState> {
     static let peopleState = JSONObjectForm<PeopleState>(written: [
         JSONField("business", .text) { $0.slug }, JSONField(write: { $0.presence.write(to: &$1) }),
+        JSONField("opensAt", optional: .time) { $0.opensAt },
         JSONField("waiting", .integer) { $0.counts.waiting },
         JSONField("person", .integer) { $0.counts.person },
     ]).form

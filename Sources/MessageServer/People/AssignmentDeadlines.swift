@@ -3,7 +3,7 @@ import MessageStore
 
 /// Computes the due steps of a conversation that a person has or that waits for a person.
 ///
-/// The steps depend only on durable times and on the settings.
+/// The steps depend only on durable times and on the settings. With hours all times count opening time only.
 struct AssignmentDeadlines: Sendable {
     /// A step that is due.
     enum Step: Hashable, Sendable {
@@ -42,26 +42,30 @@ struct AssignmentDeadlines: Sendable {
     func steps(for assignment: Assignment, at now: Timestamp, sign: Timestamp? = nil) -> [Step] {
         guard let since = assignment.since else { return [] }
         let people = people ?? PeopleConfiguration(text: "")
+        let opening = people.openingTime(of: people.queue(of: assignment))
         switch assignment.state {
         case .handler, .closed: return []
         case .person:
             let lastSeen = max(
                 assignment.lastSeen ?? since, sign ?? since, assignment.snoozedUntil ?? since)
-            return lastSeen.advanced(by: people.silentTime) <= now
+            // While it is closed a customer is not told that another person answers.
+            return opening.isOver(people.silentTime, since: lastSeen, at: now) && opening.isOpen(at: now)
                 ? [.waitAgain(lastSeen: lastSeen)] : overdueSteps(for: assignment, at: now)
         case .waiting:
-            if since.advanced(by: people.returnTime) <= now { return [.returnToHandler] }
+            if opening.isOver(people.returnTime, since: since, at: now) { return [.returnToHandler] }
             if self.people == nil { return [] }
             if let step = queueStep(for: assignment, at: now) { return [step] }
             let overdue = overdueSteps(for: assignment, at: now)
             if let sign, sign.advanced(by: Self.typingTime) > now { return overdue }
-            let isLate = people.unclaimedText != nil && since.advanced(by: people.unclaimedTime) <= now
+            let isLate =
+                people.text(.unclaimed, in: people.queue(of: assignment)) != nil
+                && opening.isOver(people.unclaimedTime, since: since, at: now) && opening.isOpen(at: now)
             return (assignment.isAnnounced ? [] : [.sayText]) + (isLate ? [.sayUnclaimedText] : []) + overdue
         }
     }
 
     private func overdueSteps(for assignment: Assignment, at now: Timestamp) -> [Step] {
-        guard let due = people?.dueTime(of: assignment), due <= now, let since = assignment.unanswered?.since
+        guard people?.isOverdue(assignment, at: now) == true, let since = assignment.unanswered?.since
         else { return [] }
         return [.sayOverdue(since: since)]
     }
@@ -71,7 +75,7 @@ struct AssignmentDeadlines: Sendable {
         guard let queue = people?.queue(of: waiting) else { return nil }
         guard let placement = waiting.placement, placement.rule != nil else { return .chooseQueue }
         guard let overflow = queue.overflow, let since = placement.since ?? waiting.since,
-            since.advanced(by: overflow.time) <= now
+            people?.openingTime(of: queue).isOver(overflow.time, since: since, at: now) == true
         else { return nil }
         return .overflow(
             Placement(queue: overflow.queue, priority: placement.priority, rule: "overflow of \(queue.id)"))

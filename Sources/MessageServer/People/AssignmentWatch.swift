@@ -63,18 +63,52 @@ final class AssignmentWatch: Sendable {
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Returns the text for a customer who waits for a person, in the language of the customer's last message; nil
+    /// Returns the text for a customer who begins to wait for a person, in the language of the customer's last message; nil
     /// when the business has no `people`.
-    func text(in name: ConversationID) async throws -> String? {
+    ///
+    /// `wish` is what the handler named, while the conversation is in no queue.
+    func text(
+        in name: ConversationID, wish: Placement? = nil, at now: Timestamp = .now()
+    ) async throws -> String? {
         guard let people = settings[name.business] else { return nil }
-        if let text = presence[name.business].closedText { return text }
-        return try await text(people.text, in: name)
+        // Only then does the queue decide about the text, and the rules need the conversation's lines.
+        let hasOwn = people.queues.contains { $0.hours != nil || !$0.texts.isEmpty }
+        let placement = hasOwn ? try await route(people, in: name, wish: wish, at: now) : nil
+        return try await waitText(people, people.queue(placement?.queue), in: name, at: now)
     }
 
-    private func text(_ text: Localized<String>, in name: ConversationID) async throws -> String {
-        guard !text.languages.isEmpty else { return text.all }
-        return text.text(
-            for: try await onDisk { [store] in try store.lastLocale(of: name.business, name.customer) })
+    /// The text for a customer who waits in a queue: while nobody answers it says when somebody does.
+    private func waitText(
+        _ people: PeopleConfiguration, _ queue: QueueConfiguration?, in name: ConversationID,
+        at now: Timestamp
+    ) async throws -> String {
+        let opening = people.openingTime(of: queue)
+        var text = people.text(.wait, in: queue) ?? people.text
+        if let written = presence.presence(of: name.business, at: now).closedText {
+            text = Localized(written)
+        } else if !opening.isOpen(at: now), let closed = people.text(.closed, in: queue) {
+            text = closed
+        }
+        let locale = try await locale(for: text, in: name)
+        let words = opening.opensAt(after: now).map {
+            OpeningPhrase.words(for: $0, at: now, in: opening.hours?.zone, locale: locale)
+        }
+        return text.text(for: locale).replacing(OpeningPhrase.placeholder, with: words ?? "")
+    }
+
+    /// The locale of the customer's last message, if the text depends on it.
+    private func locale(for text: Localized<String>, in name: ConversationID) async throws -> String? {
+        guard !text.languages.isEmpty || text.all.contains(OpeningPhrase.placeholder) else { return nil }
+        return try await onDisk { [store] in try store.lastLocale(of: name.business, name.customer) }
+    }
+
+    private func route(
+        _ people: PeopleConfiguration, in name: ConversationID, wish: Placement?, at now: Timestamp
+    ) async throws -> Placement {
+        let lines = try await onDisk { [store] in
+            try store.recentLines(of: name.business, name.customer, maximum: Self.maximumRoutingLines)
+        }
+        return people.route(RoutingFacts(lines, wish: wish), at: now)
     }
 
     /// Returns how many conversations of a business wait for a person, and how many a person has.
@@ -148,7 +182,7 @@ final class AssignmentWatch: Sendable {
                 .steps(for: assignment, at: now, sign: sign(in: name))
             for step in steps where !wasTaken(step, in: name, assignment) {
                 do {
-                    try await take(step, in: name, assignment)
+                    try await take(step, in: name, assignment, at: now)
                 } catch StoreError.assignment {
                     // The conversation has changed since it was listed; the next check uses the new
                     // assignment.
@@ -215,21 +249,25 @@ final class AssignmentWatch: Sendable {
     }
 
     private func take(
-        _ step: AssignmentDeadlines.Step, in name: ConversationID, _ assignment: Assignment
+        _ step: AssignmentDeadlines.Step, in name: ConversationID, _ assignment: Assignment,
+        at now: Timestamp
     ) async throws {
         let metadata: Logger.Metadata = [
             "business": "\(name.business.rawValue)", "assignment": "\(assignment.record)",
         ]
         switch step {
         case .sayText:
+            guard let people = settings[name.business] else { return }
             try await say(
-                text(in: name), step, "text", about: assignment.stateRecord, in: name, assignment)
+                waitText(people, people.queue(of: assignment), in: name, at: now), step, "text",
+                about: assignment.stateRecord, in: name, assignment)
         case .sayUnclaimedText:
             // While no person is available, the text would promise an answer that does not come.
-            let isClosed = presence[name.business].closedText != nil
+            let isClosed = presence.presence(of: name.business, at: now).closedText != nil
+            let people = settings[name.business]
             var text: String?
-            if !isClosed, let unclaimed = settings[name.business]?.unclaimedText {
-                text = try await self.text(unclaimed, in: name)
+            if !isClosed, let unclaimed = people?.text(.unclaimed, in: people?.queue(of: assignment)) {
+                text = unclaimed.text(for: try await locale(for: unclaimed, in: name))
             }
             // Once for each hand-off, also when a person has released the conversation to another one.
             let began = assignment.began?.record ?? assignment.record
@@ -247,15 +285,12 @@ final class AssignmentWatch: Sendable {
                 metadata: metadata)
         case .chooseQueue:
             guard let people = settings[name.business] else { return }
-            let lines = try await onDisk { [store] in
-                try store.recentLines(of: name.business, name.customer, maximum: Self.maximumRoutingLines)
-            }
             let wish = assignment.placement
             if let queue = wish?.queue, !people.queues.contains(where: { $0.id == queue }) {
                 logger.warning("the handler named an unknown queue; the rules decide", metadata: metadata)
             }
-            let placement = people.route(RoutingFacts(lines, wish: wish), at: .now())
-            try await place(placement, in: name, assignment)
+            try await place(
+                route(people, in: name, wish: wish, at: now), in: name, assignment)
         case .overflow(let placement): try await place(placement, in: name, assignment)
         case .sayOverdue(let since):
             overdueFollower.withLock { $0 }?.call(name, since)

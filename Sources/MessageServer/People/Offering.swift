@@ -39,7 +39,10 @@ struct Offering {
             waiting.offer?.person(at: now) == nil
         else { return nil }
         let asked = waiting.offer?.asked ?? []
-        guard asked.count < Offer.maximumAsked else { return nil }
+        let opening = people.openingTime(of: queue)
+        guard asked.count < Offer.maximumAsked, opening.isOpen(at: now),
+            let end = opening.end(of: time, since: now)
+        else { return nil }
         let (held, offered) = (held, offered)
         let candidates = available.filter {
             !asked.contains($0.id) && !offered.contains($0.id)
@@ -51,7 +54,7 @@ struct Offering {
             ?? candidates.min { (load($0), $0.id) < (load($1), $1.id) }
         guard let chosen else { return nil }
         count(chosen, queue.id)
-        return Offer(to: chosen, until: now.advanced(by: time), after: asked)
+        return Offer(to: chosen, until: end, after: asked)
     }
 }
 

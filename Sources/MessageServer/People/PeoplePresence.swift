@@ -10,20 +10,22 @@ package struct Presence: Hashable, Sendable {
     package var isOpen = true
     /// The text for customers while no person is available.
     package var text: String?
+    /// When the people are available again by themselves; nil when they must say so.
+    package var until: Timestamp?
 
     /// The presence of a business whose people are available.
     package static let open = Presence()
 
-    /// Creates a presence; nil when `text` is blank or longer than 2,000 bytes, or missing although `isOpen` is false.
-    package init?(isOpen: Bool, text: String?) {
+    /// Creates a presence; nil when `text` is blank or longer than 2,000 bytes, or missing although `isOpen` is false, and
+    /// with `until` although `isOpen` is true.
+    package init?(isOpen: Bool, text: String?, until: Timestamp? = nil) {
         if let text {
             guard !text.unicodeScalars.allSatisfy(\.properties.isWhitespace),
                 text.utf8.count <= PeopleConfiguration.maximumTextBytes
             else { return nil }
         }
-        guard isOpen || text != nil else { return nil }
-        self.isOpen = isOpen
-        self.text = text
+        guard isOpen ? until == nil : text != nil else { return nil }
+        (self.isOpen, self.text, self.until) = (isOpen, text, until)
     }
 
     private init() {}
@@ -34,15 +36,24 @@ package struct Presence: Hashable, Sendable {
 
 /// The presence of the people of each business, stored in the file `DATA/people.json`.
 ///
-/// `{"format":1,"businesses":{"5a6b…":{"open":false,"text":"Back at 9."}}}`; a business that the file omits
-/// is open.
+/// `{"format":1,"businesses":{"5a6b…":{"open":false,"text":"Back at 9.","closings":[{"from":"…"}]}}}`; a business that the
+/// file omits is open. `closings` are the last times at which people closed, because they are no opening time.
 package final class PeoplePresence: Sendable {
     private let file: String
-    private let state: Mutex<[BusinessID: Presence]>
+    private let state: Mutex<[BusinessID: Entry]>
     private let queue = DispatchQueue(label: "balloon.people")
 
     /// The maximum number of businesses in the file.
     private static let maximumCount = 100_000
+    /// How many closings of a business are kept, and how long: no wait is longer.
+    private static let maximumClosings = 50
+    private static let closingsTime = Duration.seconds(60 * 86_400)
+
+    private struct Entry {
+        var presence = Presence.open
+        /// The earliest first; one that lasts has the end ``Timestamp/never``, or that of the presence.
+        var closings: [Range<Timestamp>] = []
+    }
 
     /// Reads the file of a data directory; when the file is missing, every business is open.
     ///
@@ -68,40 +79,81 @@ package final class PeoplePresence: Sendable {
         }
     }
 
-    /// The presence of a business's people.
-    package subscript(business: BusinessID) -> Presence { state.withLock { $0[business] } ?? .open }
+    /// The presence of a business's people now.
+    package subscript(business: BusinessID) -> Presence { presence(of: business, at: .now()) }
+
+    /// The presence of a business's people at a time not before the last change.
+    func presence(of business: BusinessID, at now: Timestamp) -> Presence {
+        let presence = state.withLock { $0[business]?.presence } ?? .open
+        return presence.until.map { $0 <= now } ?? false ? .open : presence
+    }
+
+    /// The last times at which the people of a business closed, the earliest first.
+    func closings(of business: BusinessID) -> [Range<Timestamp>] {
+        state.withLock { $0[business]?.closings } ?? []
+    }
 
     /// Changes the presence of a business's people; durable when it returns.
-    package func change(_ business: BusinessID, to presence: Presence) async throws(SystemError) {
+    package func change(
+        _ business: BusinessID, to presence: Presence, at now: Timestamp = .now()
+    ) async throws(SystemError) {
         try await queue.run { [self] () throws(SystemError) in
             var all = state.withLock { $0 }
-            all[business] = presence == .open ? nil : presence
+            var closings = closings(of: business).map {
+                $0.clamped(to: $0.lowerBound..<max($0.lowerBound, now))
+            }
+            if !presence.isOpen { closings.append(now..<max(now, presence.until ?? .never)) }
+            let oldest = Timestamp(
+                milliseconds: now.milliseconds - Int64(Self.closingsTime.wholeMilliseconds))
+            closings.removeAll { $0.isEmpty || $0.upperBound < oldest }
+            closings = closings.suffix(Self.maximumClosings)
+            all[business] =
+                presence == .open && closings.isEmpty ? nil : Entry(presence: presence, closings: closings)
             try AtomicFile.write(Self.json(all) + [UInt8(ascii: "\n")], to: file)
             state.withLock { [all] in $0[business] = all[business] }
         }
     }
 
-    private static func json(_ all: [BusinessID: Presence]) -> [UInt8] {
+    private static func json(_ all: [BusinessID: Entry]) -> [UInt8] {
         JSONWriter.object { writer in
             writer.field("format", 1)
             writer.object("businesses") { writer in
-                for (business, presence) in all.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                    writer.object(business.rawValue) { presence.write(to: &$0) }
+                for (business, entry) in all.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                    writer.object(business.rawValue) { writer in
+                        entry.presence.write(to: &writer)
+                        if entry.closings.isEmpty { return }
+                        writer.list("closings", entry.closings) { closing, writer in
+                            writer.object { writer in
+                                writer.field("from", closing.lowerBound.rfc3339)
+                                writer.field(
+                                    "until",
+                                    closing.upperBound == .never ? nil : closing.upperBound.rfc3339)
+                            }
+                        }
+                    }
                 }
             }
         }
     }
 
-    private static func read(_ bytes: [UInt8]) -> [BusinessID: Presence]? {
+    private static func read(_ bytes: [UInt8]) -> [BusinessID: Entry]? {
         guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
             let members = root["businesses"], members.kind == .object, members.count <= maximumCount
         else { return nil }
-        var all: [BusinessID: Presence] = [:]
+        var entries: [BusinessID: Entry] = [:]
         for (business, value) in members.members {
             guard let presence = Presence(value) else { return nil }
-            all[BusinessID(business)] = presence
+            // A file of an older version does not say since when the people are away.
+            let all = presence.isOpen ? [] : [Timestamp(milliseconds: 0)..<(presence.until ?? .never)]
+            entries[BusinessID(business)] = Entry(
+                presence: presence, closings: value["closings"]?.elements.compactMap(Self.closing) ?? all)
         }
-        return all
+        return entries
+    }
+
+    private static func closing(_ json: JSONValue) -> Range<Timestamp>? {
+        guard let begin = json["from"]?.string.flatMap({ Timestamp(rfc3339: $0) }) else { return nil }
+        return begin..<max(begin, json["until"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? .never)
     }
 }
 
@@ -111,12 +163,18 @@ extension Presence {
         guard let isOpen = json["open"]?.bool else { return nil }
         let text = json["text"]
         if let text, text.string == nil, !text.isNull { return nil }
-        self.init(isOpen: isOpen, text: text?.string)
+        var until: Timestamp?
+        if let value = json["until"], !value.isNull {
+            guard let time = value.string.flatMap({ Timestamp(rfc3339: $0) }) else { return nil }
+            until = time
+        }
+        self.init(isOpen: isOpen, text: text?.string, until: until)
     }
 
-    /// Writes the members `open` and `text`.
+    /// Writes the members `open`, `text` and `until`.
     package func write(to writer: inout JSONWriter) {
         writer.field("open", isOpen)
         writer.field("text", text)
+        writer.field("until", until?.rfc3339)
     }
 }

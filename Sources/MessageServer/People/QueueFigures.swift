@@ -13,18 +13,25 @@ struct QueueFigures: Sendable {
     /// When the first waiting conversation began to wait.
     private(set) var since: Timestamp?
 
-    private init(_ queue: QueueConfiguration) { self.queue = queue }
+    /// When the people of the queue answer again; nil while it is open.
+    let opensAt: Timestamp?
+
+    private init(_ queue: QueueConfiguration, opensAt: Timestamp?) {
+        (self.queue, self.opensAt) = (queue, opensAt)
+    }
 
     /// The numbers of each queue of a business, in the order of its file.
     static func all(_ people: PeopleConfiguration, _ assigned: [Assignment], at now: Timestamp)
         -> [QueueFigures]
     {
-        var all = people.queues.map { QueueFigures($0) }
+        var all = people.queues.map {
+            QueueFigures($0, opensAt: people.openingTime(of: $0).opensAt(after: now))
+        }
         for assignment in assigned {
             guard let queue = people.queue(of: assignment),
                 let index = all.firstIndex(where: { $0.queue.id == queue.id })
             else { continue }
-            if let due = people.dueTime(of: assignment), due <= now { all[index].overdue += 1 }
+            if people.isOverdue(assignment, at: now) { all[index].overdue += 1 }
             if assignment.state == .person {
                 all[index].person += 1
             } else {

@@ -49,11 +49,12 @@ extension PeopleConfiguration {
         assignment.isAssigned ? queue(assignment.placement?.queue) : nil
     }
 
-    /// When the customer should have an answer of a person; nil without a target, and when nothing is unanswered.
-    func dueTime(of assignment: Assignment) -> Timestamp? {
-        guard let unanswered = assignment.unanswered, let queue = queue(of: assignment) else { return nil }
-        let target = unanswered.isFirst ? queue.firstAnswerTime : queue.answerTime
-        return target.map { unanswered.since.advanced(by: $0) }
+    /// Whether the customer has waited longer than the target of the queue for an answer of a person.
+    func isOverdue(_ assignment: Assignment, at now: Timestamp) -> Bool {
+        guard let unanswered = assignment.unanswered, let queue = queue(of: assignment),
+            let target = unanswered.isFirst ? queue.firstAnswerTime : queue.answerTime
+        else { return false }
+        return openingTime(of: queue).isOver(target, since: unanswered.since, at: now)
     }
 
     /// Chooses the queue of a conversation: the first rule that matches, then the handler's word, then the first queue.

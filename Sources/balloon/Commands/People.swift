@@ -31,9 +31,10 @@ struct People: AsyncParsableCommand {
         }
 
         private func text(_ business: JSONValue) -> String {
+            let opensAt = business["opensAt"]?.string.map { "closed until \($0)" }
             let isOpen = business["open"]?.bool ?? true
             let words = [
-                business["business"]?.string ?? "", isOpen ? "open" : "closed",
+                business["business"]?.string ?? "", opensAt ?? (isOpen ? "open" : "closed"),
                 "\(business["waiting"]?.int ?? 0) waiting", "\(business["person"]?.int ?? 0) with a person",
             ]
             return terminalText(words.joined(separator: "  ")) + "\n"
@@ -59,7 +60,9 @@ struct People: AsyncParsableCommand {
     struct Close: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:
-                "Say that nobody is there: customers who ask for a person get --text until people open again."
+                "Say that nobody is there: customers who ask for a person get --text until people open again.",
+            discussion:
+                "With hours or --until, {opensAt} in the text becomes words such as \"tomorrow at 9 AM\" in the customer's language."
         )
 
         @Argument(help: "The business's slug.")
@@ -68,15 +71,27 @@ struct People: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The text that customers get, such as \"Back at 9.\".", valueName: "text"))
         var text: String
 
+        @Option(
+            help: ArgumentHelp(
+                "When people are there again, such as 2026-12-01T09:00:00+01:00.", valueName: "time"))
+        var until: String?
+
         @OptionGroup var options: ReadingOptions
 
         func validate() throws {
             guard !text.allSatisfy(\.isWhitespace), text.utf8.count <= 2000 else {
                 throw People.badText
             }
+            guard let until else { return }
+            guard let time = Timestamp(rfc3339: until), time > .now() else {
+                throw ValidationError("--until needs a time in the future, such as 2026-12-01T09:00:00+01:00")
+            }
         }
 
-        func run() async throws { try await change(business, isOpen: false, text, options) }
+        func run() async throws {
+            try await change(
+                business, isOpen: false, text, until: until.flatMap { Timestamp(rfc3339: $0) }, options)
+        }
     }
 
     /// `balloon people route`.
@@ -148,9 +163,10 @@ struct People: AsyncParsableCommand {
     }
 
     private static func change(
-        _ business: String, isOpen: Bool, _ text: String?, _ options: ReadingOptions
+        _ business: String, isOpen: Bool, _ text: String?, until: Timestamp? = nil,
+        _ options: ReadingOptions
     ) async throws {
-        guard let presence = Presence(isOpen: isOpen, text: text) else { throw Self.badText }
+        guard let presence = Presence(isOpen: isOpen, text: text, until: until) else { throw Self.badText }
         do {
             _ = try await ControlSocket(data: try options.data).ask(
                 ControlOperations.changePeople, PeopleChange(business, presence))

@@ -239,7 +239,10 @@ import Testing
         ("people", #"{"open":1}"#, "bad-member"), ("people", #"{"open":false}"#, "bad-member"),
         ("people", #"{"open":false,"text":" "}"#, "bad-member"),
         ("people", #"{"open":true,"text":1}"#, "bad-member"),
-        ("people", #"{"open":true,"until":9}"#, "unknown-member"),
+        ("people", #"{"open":false,"text":"x","until":9}"#, "bad-member"),
+        ("people", #"{"open":false,"text":"x","until":"2020-01-01T00:00:00Z"}"#, "bad-member"),
+        ("people", #"{"open":true,"until":"2099-01-01T00:00:00Z"}"#, "bad-member"),
+        ("people", #"{"open":true,"unknown":9}"#, "unknown-member"),
     ])
     func `a body with an unknown member or a wrong value is refused, and the answer names the place`(
         _ action: String, _ body: String, _ problem: String

@@ -75,6 +75,29 @@ import Testing
         #expect(deadlines.steps(for: assignment, at: Self.minutes(minute)) == steps)
     }
 
+    /// The start is a Friday, 8:00 in UTC; it is open until 8:05, and again from 9:00 on.
+    @Test(
+        arguments: [
+            (Assignment.State.waiting, 4, [.sayText]), (.waiting, 30, [.sayText]), (.waiting, 64, [.sayText]),
+            (.waiting, 65, [.sayText, .sayUnclaimedText]), (.waiting, 600, [.sayText, .sayUnclaimedText]),
+            // The opening ends at 20:00, and everything waits for Monday.
+            (.waiting, 721, [.sayText]), (.person, 30, []), (.person, 84, []),
+            (.person, 85, [.waitAgain(lastSeen: start)]), (.person, 721, []),
+        ] as [(Assignment.State, Int, [AssignmentDeadlines.Step])])
+    func `with hours only opening time counts, and no text about time is sent while it is closed`(
+        _ state: Assignment.State, _ minute: Int, _ steps: [AssignmentDeadlines.Step]
+    ) throws {
+        var people = Self.people
+        people.hours = OpeningHours(
+            zone: try #require(TimeZoneFile("UTC")),
+            week: (0..<7).map { day in
+                day == 4 ? [.init(begin: 28_800, end: 29_100), .init(begin: 32_400, end: 72_000)] : []
+            }, dates: [:])
+        let assignment = Self.assignment(state, lastSeen: Self.start)
+        let deadlines = AssignmentDeadlines(people: people)
+        #expect(deadlines.steps(for: assignment, at: Self.minutes(minute)) == steps)
+    }
+
     /// A person typed, claimed again or read at minute `sign`.
     @Test(arguments: [(30, 0, true), (30, 1, false), (59, 30, false), (60, 30, true)])
     func `each sign of life lets a silent person keep the conversation`(

@@ -269,6 +269,40 @@ import Testing
         #expect(texts(test) == ["Back at 9."])
     }
 
+    /// Today and tomorrow are closed; a queue has an hour that is always open.
+    @Test(arguments: [("agent", "A person answers"), ("agent open", "Returns answers soon.")])
+    func `outside of the hours the customer is told when a person answers`(_ text: String, _ expected: String)
+        async throws
+    {
+        let zone = try #require(TimeZoneFile("UTC"))
+        let always = Array(repeating: [OpeningHours.Span(begin: 0, end: 86_400)], count: 7)
+        let now = Timestamp.now()
+        let day = now.milliseconds.flooredQuotient(by: 86_400_000)
+        var dates: [OpeningHours.Date: [OpeningHours.Span]] = [:]
+        for distance in -1...1 as ClosedRange<Int64> {
+            let date = civilDate(daysSinceEpoch: day + distance)
+            dates[.init(year: date.year, month: date.month, day: date.day)] = []
+        }
+        var people = Self.people
+        people.hours = OpeningHours(zone: zone, week: always, dates: dates)
+        people.closedText = Localized("A person answers {opensAt}.")
+        people.queues = [QueueConfiguration(id: "general"), QueueConfiguration(id: "returns")]
+        people.queues[1].hours = OpeningHours(zone: zone, week: always, dates: [:])
+        people.queues[1].texts = [.wait: Localized("Returns answers soon.")]
+        people.rules = [QueueRule(queue: "returns", words: ["open"])]
+        people.words = CustomerWords(words: Localized(["agent", "agent open"]))
+        let test = try await start(RecordingHandler(), people: people)
+        let running = test.run()
+        await test.append(text, from: "c")
+        await test.stages.count(1) { $0.stage == .finish }
+        let messages = await test.gateway.waitForMessages(count: 1)
+        await test.stop(running)
+        #expect(messages.count == 1)
+        let opensAt = Timestamp(milliseconds: (day + 2) * 86_400_000)
+        let words = OpeningPhrase.words(for: opensAt, at: now, in: zone, locale: nil)
+        #expect(texts(test) == [text == "agent" ? "\(expected) \(words)." : expected])
+    }
+
     @Test func `a refused hand-off is tried again, and no text is sent to the customer`() async throws {
         let handler = AskingHandler()
         let test = try await PipelineUnderTest(

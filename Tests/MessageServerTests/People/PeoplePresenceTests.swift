@@ -29,7 +29,37 @@ import Testing
         #expect(log.lines.isEmpty)
     }
 
+    @Test func `a close until a time ends by itself, and each close stays no opening time`() async throws {
+        let (start, first) = (Timestamp(milliseconds: 1_800_000_000_000), opened())
+        let end = start.advanced(by: .seconds(60))
+        try await first.change(
+            business, to: try #require(Presence(isOpen: false, text: "Back soon.", until: end)), at: start)
+        for presence in [first, opened()] {
+            #expect(presence.presence(of: business, at: start).closedText == "Back soon.")
+            #expect(presence.presence(of: business, at: end) == .open)
+            #expect(presence.closings(of: business) == [start..<end])
+        }
+        let early = start.advanced(by: .seconds(30))
+        try await first.change(business, to: .open, at: early)
+        try await first.change(
+            business, to: try #require(Presence(isOpen: false, text: "Back.")), at: end)
+        #expect(opened().closings(of: business) == [start..<early, end..<Timestamp.never])
+        // After two months no wait can have begun before.
+        try await first.change(business, to: .open, at: end.advanced(by: .seconds(10)))
+        try await first.change(business, to: .open, at: end.advanced(by: .seconds(61 * 86_400)))
+        #expect(opened().closings(of: business).isEmpty)
+    }
+
+    @Test func `a close in a file of an older version has no known beginning`() throws {
+        let text = #"{"format":1,"businesses":{"b":{"open":false,"text":"Back at 9."}}}"#
+        try AtomicFile.write(Array(text.utf8), to: directory.file("people.json"))
+        #expect(opened().closings(of: business) == [Timestamp(milliseconds: 0)..<Timestamp.never])
+    }
+
     @Test(arguments: [
+        (#"{"open":false,"text":"Back at 9.","until":"2026-12-01T09:00:00Z"}"#, true),
+        (#"{"open":false,"text":"Back at 9.","until":9}"#, false),
+        (#"{"open":true,"until":"2026-12-01T09:00:00Z"}"#, false),
         (#"{"open":false,"text":"Back at 9."}"#, true), (#"{"open":true}"#, true),
         (#"{"open":true,"text":null}"#, true), (#"{"open":false}"#, false), ("{}", false), ("[]", false),
         (#"{"open":false,"text":" "}"#, false), (#"{"open":false,"text":1}"#, false),
