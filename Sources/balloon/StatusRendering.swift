@@ -22,6 +22,15 @@ enum StatusRendering {
             let text = "\(check.state.level.rawValue): \(check.name): \(reason)"
             return check.state.level == .failing ? style.failure(terminalText(text)) : text
         }
+        let idle = status.businesses.compactMap { business in
+            business.idleDays.flatMap { days in
+                days < ServerStatus.Business.maximumIdleDays
+                    ? nil
+                    : terminalText(
+                        "warning: \(business.name): no message for \(days) days; Apple may deactivate a business after three months without one"
+                    )
+            }
+        }
         let state = status.isReady ? (problems.isEmpty ? "ready" : "ready, degraded") : "not ready"
         let title = "balloon \(status.version), up \(duration(status.uptimeSeconds)), \(state)"
         let disk =
@@ -30,7 +39,7 @@ enum StatusRendering {
         let waiting = status.waitingBytes > 0 ? ", \(bytes(status.waitingBytes)) wait for the disk" : ""
         let listeners = status.listeners.map { "\(terminalText($0.name)) \($0.connections)" }
         return
-            ([terminalText(title)] + problems + [""] + table(status.businesses, style)
+            ([terminalText(title)] + problems + idle + [""] + table(status.businesses, style)
             + [
                 "", "connections: " + listeners.joined(separator: ", "),
                 "journal: \(bytes(status.journalBytes))\(waiting)", "disk: \(disk)",

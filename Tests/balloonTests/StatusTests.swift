@@ -46,6 +46,14 @@ import Testing
                 """)
     }
 
+    @Test(arguments: [(59, false), (60, true), (400, true)])
+    func `a business without a message for 60 days gets a warning`(_ days: Int, _ isWarned: Bool) {
+        var status = Self.status
+        status.businesses[1].idleDays = days
+        let text = StatusRendering.text(status, style: Self.plain)
+        #expect(text.contains("warning: pet-shop: no message for \(days) days") == isWarned)
+    }
+
     @Test func `problems follow the title, and text from outside moves no cursor`() {
         var status = Self.status
         status.checks = [

@@ -36,6 +36,11 @@ package struct ServerStatus: Sendable, Equatable {
         package var waiting = 0
         /// The number of conversations that are with a person.
         package var person = 0
+        /// The days since the last message of all conversations; nil when it is unknown.
+        package var idleDays: Int?
+
+        /// Apple may deactivate a business that has been idle for three months, so a warning comes after two.
+        package static let maximumIdleDays = 60
 
         /// Creates the state of a business without messages.
         package init(_ name: String, handler: String) {
@@ -135,6 +140,7 @@ extension ServerStatus.Business {
             JSONField("outbox", \.outbox, .integer, missing: 0),
             JSONField("waiting", \.waiting, .integer, missing: 0),
             JSONField("person", \.person, .integer, missing: 0),
+            JSONField("idleDays", optional: \.idleDays, .integer),
         ])
 }
 

@@ -64,6 +64,9 @@ struct StatusRoute: Sendable {
             }
             status.deadLetters = metrics.deadLetters[id] ?? 0
             status.outbox = metrics.queuedReplies[id] ?? 0
+            status.idleDays = store.lastLine(of: id).map {
+                Int(max(0, now.milliseconds - $0.milliseconds) / 86_400_000)
+            }
             (status.waiting, status.person) = assigned[id] ?? (0, 0)
             businesses[id] = status
         }

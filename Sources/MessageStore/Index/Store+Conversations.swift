@@ -59,6 +59,13 @@ extension Store {
         }
     }
 
+    /// The time of the last line of all conversations of a business; nil without one, and until the index is ready.
+    package func lastLine(of business: BusinessID) -> Timestamp? {
+        var query = ConversationQuery(of: business)
+        query.limit = 1
+        return conversations(query)?.conversations.first.map { Timestamp(milliseconds: $0.milliseconds) }
+    }
+
     /// Returns a page of the conversations of a business, latest first; reads no file.
     ///
     /// A page compares a limited number of entries with the filter. It may therefore have fewer conversations
