@@ -124,6 +124,7 @@ TABLE = {
     "Operations | Trying out failures | 1": Run("empty", {"picture.heic": "picture.png", "http://127.0.0.1:PORT": "{gateway}"}),
     "PersonTakesOver | What the customer is told | 1": Run("server"),
     "PersonTakesOver | Queues | 2": Run("queues served", prepare=DESK),
+    "PersonTakesOver | Queues | 3": Run("queues served", prepare=DESK),
     "PersonTakesOver | Offers | 1": Run("person served", {"2026-11-28T09:00:00Z": (datetime.now(timezone.utc) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")}, prepare=DESK),
     "PersonTakesOver | What the help desk does | 1": Run("server", PEOPLE),
     "PersonTakesOver | The same over HTTP | 1": Run("server", {}, {
