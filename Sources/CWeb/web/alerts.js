@@ -2,14 +2,16 @@
 import { actions, sheet } from "./dialogs.js";
 import { button, element, recall, remember } from "./dom.js";
 
-/// The alerts that are on: `title`, `sound` and `desktop`.
+const usual = { title: true, offers: true, own: true, late: true };
+
+/// The alerts that are on: the ways `title`, `sound` and `desktop`, and the occasions `offers`, `own` and `late`.
 export function alerts() {
-  try { return { title: true, ...JSON.parse(recall("alerts") ?? "{}") }; } catch { return { title: true }; }
+  try { return { ...usual, ...JSON.parse(recall("alerts") ?? "{}") }; } catch { return usual; }
 }
 
 /// Alerts the person to a conversation, unless the page is in front; the title counts on its own.
-export function alertTo(text) {
-  if (document.visibilityState === "visible" && document.hasFocus()) return;
+export function alertTo({ kind, text }) {
+  if (!alerts()[kind] || (document.visibilityState === "visible" && document.hasFocus())) return;
   const { sound, desktop } = alerts();
   if (desktop && globalThis.Notification?.permission === "granted") new Notification(text, { tag: "inbox" });
   if (!sound) return;
@@ -23,8 +25,11 @@ export function alertTo(text) {
 
 /// Asks which alerts are on.
 export function showAlerts() {
-  const names = { title: "Count what you have not seen in the title", sound: "Play a sound", desktop: "Show a notification of this computer" };
-  return sheet("Alerts", (finish) => element("div", { class: "sheet-body" }, element("p", {}, "For offers, your own customers' messages, and those who wait too long."),
+  const names = {
+    title: "Count what you have not seen in the title", sound: "Play a sound", desktop: "Show a notification of this computer",
+    offers: "When a conversation is offered to you", own: "When a customer of yours writes", late: "When a customer of yours waits too long",
+  };
+  return sheet("Alerts", (finish) => element("div", { class: "sheet-body" }, element("p", {}, "Sounds and notifications come while this page is not in front."),
     Object.entries(names).map(([name, label]) => {
       const box = element("input", { type: "checkbox", id: `alert-${name}` });
       box.checked = Boolean(alerts()[name]);

@@ -49,6 +49,7 @@ export class Composer {
   #reason = element("p", { class: "reason" });
   #whyNot = element("p", { class: "hint why-not", id: "why-not", role: "status" });
   #asLink = button("Send as a link", { class: "plain as-link", hidden: true }, () => this.#sendAsLink());
+  #opening = button("Begin with your opening line", { class: "plain as-link", hidden: true }, () => this.#write(this.#openingLine()));
   #panels;
   #form;
 
@@ -59,7 +60,7 @@ export class Composer {
       this.#modes.append(button(label, { "data-mode": mode, class: "mode" }, () => { this.#show(mode); this.focus(); }));
     }
     this.#panels = {
-      text: element("div", { class: "panel" }, this.#fileList, this.#asLink),
+      text: element("div", { class: "panel" }, this.#fileList, this.#asLink, this.#opening),
       quickReply: element("div", { class: "panel fields" }, element("label", { for: "question" }, "Question"), this.#question,
         this.#choices, this.#addChoice),
       json: element("div", { class: "panel" }, this.#json),
@@ -69,7 +70,7 @@ export class Composer {
     this.node = element("div", { class: "composer-area" }, this.#reason, this.#form);
     for (let count = 0; count < choices.least; count += 1) this.#makeChoice();
     this.#form.addEventListener("submit", (event) => { event.preventDefault(); void this.#submit(); });
-    this.#text.addEventListener("input", () => { this.#grow(); this.#type(); this.#enable(); this.#offerLink(); });
+    this.#text.addEventListener("input", () => { this.#grow(); this.#type(); this.#enable(); this.#offerLink(); this.#offerOpening(); });
     this.#text.addEventListener("keydown", (event) => {
       // An input method uses Enter to accept its suggestion.
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); this.#form.requestSubmit(); }
@@ -132,6 +133,7 @@ export class Composer {
       : one.state === "closed" ? "Nothing can be sent until the customer writes again." : "");
     const lacks = missing(one.capabilities).includes("quick replies");
     say(this.#modes.querySelector("[data-mode=quickReply]"), modes.quickReply + (lacks ? " (not on this device)" : ""));
+    this.#offerOpening();
     this.#text.placeholder = desk.isMine(one) ? "Message" : "Message (you claim by sending)";
     this.#enable();
   }
@@ -298,6 +300,15 @@ export class Composer {
     };
   }
 
+  /// The first words of this person in the conversation; empty when the person has written since the claim.
+  #openingLine() {
+    const one = this.#thread.conversation;
+    const isNew = one?.opening && this.#desk.isMine(one) && !this.#thread.hasWritten(this.#desk.me.id, one.person?.since);
+    return isNew ? `${one.opening.replaceAll("{name}", this.#desk.me.name)} ` : "";
+  }
+
+  #offerOpening() { this.#opening.hidden = this.#text.value !== "" || !this.#openingLine(); }
+
   #offerLink() { this.#asLink.hidden = !onlyAddress(this.#text.value); }
 
   /// Sends the address in the text as a link with a preview, after the rest of the text.
@@ -322,6 +333,7 @@ export class Composer {
     }
     this.#drawFiles();
     this.#offerLink();
+    this.#offerOpening();
     this.#grow();
     this.#forgetTyping();
     this.focus();

@@ -216,7 +216,7 @@ export class Desk extends EventTarget {
 
   #keep(conversation) {
     const known = this.conversations.get(conversation.id);
-    this.conversations.set(conversation.id, { ...conversation, typing: known?.typing, lastTyping: known?.lastTyping });
+    this.conversations.set(conversation.id, { ...conversation, opening: conversation.opening ?? known?.opening, typing: known?.typing, lastTyping: known?.lastTyping });
   }
 
   /// Reads one conversation again.
@@ -279,7 +279,7 @@ export class Desk extends EventTarget {
         break;
       case "conversation.queued": case "conversation.offered": case "conversation.snoozed":
         if (known) Object.assign(known, { queue: event.queue, note: event.note, offer: event.offer, snoozedUntil: event.snoozedUntil });
-        if (known && event.offer?.person?.id === this.me.id) this.#tell("alert", `${customerName(known.customer)} is offered to you.`);
+        if (known && event.offer?.person?.id === this.me.id) this.#tell("alert", { kind: "offers", text: `${customerName(known.customer)} is offered to you.` });
         if (event.type === "conversation.offered") void this.#reportAvailability();
         this.#tell("lists");
         break;
@@ -289,7 +289,7 @@ export class Desk extends EventTarget {
       case "message.queued":
         break;
       case "conversation.overdue":
-        if (this.isMine(known)) this.#tell("alert", `${customerName(known.customer)} waits for your answer.`);
+        if (this.isMine(known)) this.#tell("alert", { kind: "late", text: `${customerName(known.customer)} waits for your answer.` });
         this.#tell("lists");
         break;
       case "typing":
@@ -338,7 +338,7 @@ export class Desk extends EventTarget {
       void this.refreshConversation(known.id).catch(() => {});
     }
     const isForPeople = known.state === "waiting" || this.isMine(known);
-    if (event.type === "message.received" && this.isMine(known) && !isTyping(line)) this.#tell("alert", `${customerName(known.customer)} has written.`);
+    if (event.type === "message.received" && this.isMine(known) && !isTyping(line)) this.#tell("alert", { kind: "own", text: `${customerName(known.customer)} has written.` });
     if (event.type === "message.received" && isForPeople && !isTyping(line) && !this.#isSeen(known.id)) this.unread.add(known.id);
     if (this.all.ids.includes(known.id) && !this.filter.q) this.all.ids = [known.id, ...this.all.ids.filter((id) => id !== known.id)];
     this.#tell("lists");

@@ -44,6 +44,7 @@ export class Thread {
   #back = button(icon("back"), { class: "icon-button back", "aria-label": "Back to the list" }, () => this.dispatch("back"));
   #name = element("h2", { tabindex: -1, dir: "auto" });
   #facts = element("p", { class: "facts" });
+  #link = element("a", { class: "facts", target: "_blank", rel: "noreferrer", hidden: true }, "More about this customer");
   #holder = element("div", { class: "holder", role: "status", tabindex: 0 });
   #actions = element("div", { class: "thread-actions" });
   #earlier = button("Earlier messages", { class: "plain more" }, () => this.#readEarlier());
@@ -59,7 +60,7 @@ export class Thread {
     this.dispatch = dispatch;
     this.composer = new Composer(desk, this);
     this.#pane = element("div", { class: "pane", hidden: true },
-      element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts), this.#actions),
+      element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts, this.#link), this.#actions),
       this.#holder, this.#scroll, this.composer.node, this.#live);
     this.node = element("div", { class: "thread" }, this.#pane);
     this.#scroll.addEventListener("scroll", () => {
@@ -200,6 +201,11 @@ export class Thread {
     this.#draw();
     if (event.line.direction === "inbound" && isShown(event.line)) say(this.#live, `Customer: ${summary(event.line)}`);
     if (document.visibilityState === "visible") this.#desk.markRead(this.#id);
+  }
+
+  /// Whether a person has written to the customer since a time, as far as the shown lines say.
+  hasWritten(person, since) {
+    return this.#pending.size > 0 || [...this.#lines.values()].some((line) => line.person?.id === person && line.at >= since);
   }
 
   // Messages of this page that have no line yet
@@ -364,6 +370,9 @@ export class Thread {
         more.length > 0 && button("More…", { class: "secondary", "aria-haspopup": "dialog" }, async () => this.act(await askMore(more))));
       if (hadFocus) (this.#actions.firstChild ?? this.#name).focus();
     }
+    const link = desk.people?.link?.replaceAll("{conversation}", one.id);
+    this.#link.hidden = !link;
+    if (link) this.#link.href = link;
     this.composer.update();
     this.#drawTyping([...this.#lines.values()].sort((a, b) => a.seq - b.seq));
   }

@@ -6,6 +6,7 @@ extension JSONSchema {
     static let person = closed(["id": .text, "name": .text.optional, "since": .time.optional]).named("Person")
     static let claim = closed([
         "person": closed(["id": personText, "name": personText.optional]).optional, "take": .flag.optional,
+        "opening": .flag.optional,
     ]).named("Claim")
     static let takeNext = closed([
         "person": closed(["id": personText, "name": personText.optional]).optional, "queue": .text.optional,
@@ -36,6 +37,7 @@ extension JSONSchema {
     ).named("Presence")
     static let presenceState = closed([
         "open": .flag, "text": .text.optional, "until": .time.optional, "opensAt": .time.optional,
+        "link": .text.optional,
     ]).named("PresenceState")
     private static let availabilityChoice = choice(Availability.State.allCases.map(\.rawValue))
     static let availability = closed(["state": availabilityChoice.optional]).named("Availability")

@@ -6,7 +6,7 @@ import MessageStore
 
 /// The operations that claim a conversation for a person, release it, or close it.
 ///
-/// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true}`. A token with a person needs no
+/// - `POST …/conversations/{c}/claim` with `{"person":{"id","name"},"take":true,"opening":true}`. A token with a person needs no
 ///   `person`; it needs the right `supervise` to name another person, and to take.
 /// - `POST …/{c}/release` with `{"to":"handler"}` or `"waiting"`, and optionally a `note`, or a `queue` in which it waits.
 /// - `POST …/take-next`, optionally with a `queue`: the same for the conversation that is to be answered next.
@@ -35,7 +35,10 @@ struct AssignmentRoutes: Sendable {
                 .post, Self.path + "/claim", may: .send, headers: [Self.ifMatch], body: body(.claim),
                 "Claim a conversation for a person",
                 .conversation
-            ) { try await change($0, Self.claim($0)) },
+            ) { request in
+                let says = try request.object(Self.claimMembers).flag("opening")
+                return try await change(request, Self.claim(request), saysOpening: says)
+            },
             APIRoute(
                 .post, Self.path + "/release", may: .send, headers: [Self.ifMatch], body: body(.release),
                 "Release a conversation to its handler, or let it wait for another person", .conversation
@@ -61,8 +64,10 @@ struct AssignmentRoutes: Sendable {
         ]
     }
 
+    private static let claimMembers = ["person", "take", "opening"]
+
     private static func claim(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
-        let root = try request.object(["person", "take"])
+        let root = try request.object(claimMembers)
         let takes = try root.flag("take")
         if takes { try request.requireSupervision() }
         guard let person = try request.person(in: root, mayBeOther: request.token.supervises) else {
@@ -159,7 +164,9 @@ struct AssignmentRoutes: Sendable {
         }
     }
 
-    private func change(_ request: APIRequest, _ change: AssignmentChange) async throws -> APIAnswer {
+    private func change(
+        _ request: APIRequest, _ change: AssignmentChange, saysOpening: Bool = false
+    ) async throws -> APIAnswer {
         let business = try request.business.id
         let facts = try ConversationFacts.latest(of: request, files, store)
         guard let customer = facts.customer else { throw APIProblem(.notFound) }
@@ -178,6 +185,10 @@ struct AssignmentRoutes: Sendable {
         }
         if case .claim = change {
             watch.recordSign(in: ConversationID(business: business, customer: customer))
+        }
+        if saysOpening {
+            try await watch.sayOpening(
+                in: ConversationID(business: business, customer: customer), assignment)
         }
         if assignment.isAssigned {
             watch.waits.end(in: ConversationID(business: business, customer: customer))

@@ -25,8 +25,13 @@ enum ConversationRoutes {
     ) -> [APIRoute] {
         [
             APIRoute(.get, path, may: .read, "Read the state of a conversation", .conversation) { request in
-                try ConversationFacts.latest(of: request, conversations, store)
-                    .answer(in: store.identity)
+                var facts = try ConversationFacts.latest(of: request, conversations, store)
+                if let customer = facts.customer, facts.state != .closed {
+                    facts.opening = watch.opening(
+                        in: ConversationID(business: try request.business.id, customer: customer),
+                        facts.assignment, locale: facts.locale)
+                }
+                return facts.answer(in: store.identity)
             },
             APIRoute(
                 .get, path + "/messages", may: .read,
@@ -149,6 +154,8 @@ struct ConversationFacts {
     let name: String
     let lines: [ConversationLine]
     private(set) var assignment: Assignment
+    /// The first words of a person who answers, with `{name}`.
+    var opening: String?
     /// Whether the customer closed the conversation and has not written since; nil when the lines do not show it.
     private var closes: Bool?
     private var isClosed: Bool { closes ?? false }
@@ -256,6 +263,9 @@ struct ConversationFacts {
         lines.last { $0.direction == .inbound && !$0.isFilesOnly }?.message
     }
 
+    /// The locale of the customer's last message.
+    var locale: String? { inbound?["locale"]?.string }
+
     /// The members of a conversation.
     private static let members = JSONObjectForm<ConversationFacts>(written: [
         JSONField("id", .hash) { $0.name },
@@ -286,7 +296,7 @@ struct ConversationFacts {
         JSONField("capabilities", optional: .text) { facts in
             facts.lines.last { $0.capabilities != nil }?.capabilities
         },
-        JSONField("locale", optional: .text) { $0.inbound?["locale"]?.string },
+        JSONField("locale", optional: .text) { $0.locale },
         JSONField("intent", optional: .text) { $0.inbound?["intent"]?.string },
         JSONField("group", optional: .text) { $0.inbound?["group"]?.string },
         JSONField([("lines", .count)]) { $1.field("lines", $0.lines.last?.sequence) },
@@ -295,6 +305,7 @@ struct ConversationFacts {
             $0.lines.last(where: \.isFromCustomer)
         },
         JSONField("unansweredSince", optional: .time) { $0.unansweredSince },
+        JSONField("opening", optional: .text) { $0.opening },
     ])
     static let form = members.form(named: "Conversation")
 

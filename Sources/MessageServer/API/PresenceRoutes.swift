@@ -47,12 +47,11 @@ struct PresenceRoutes: Sendable {
     }
 
     private func answer(_ business: BusinessID) -> APIAnswer {
-        let (presence, opening) = (
-            watch.presence[business], watch.settings[business]?.openingTime(of: nil)
-        )
+        let (presence, people) = (watch.presence[business], watch.settings[business])
         return APIAnswer { writer in
             presence.write(to: &writer)
-            writer.field("opensAt", opening?.opensAt(after: .now())?.rfc3339)
+            writer.field("opensAt", people?.openingTime(of: nil).opensAt(after: .now())?.rfc3339)
+            writer.field("link", people?.link)
         }
     }
 

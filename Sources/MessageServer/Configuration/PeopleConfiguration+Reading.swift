@@ -14,6 +14,7 @@ extension PeopleConfiguration {
         reader.set(&people.silentTime, "silentMinutes", in: minutes, of: minute)
         reader.set(&people.returnTime, "returnMinutes", in: minutes, of: minute)
         reader.require("text", hint: "write the text that a customer gets while waiting for a person")
+        people.link = reader.value("link", SettingFormat.conversationLink)
         people.hours = reader.object("hours", OpeningHours.read)
         people.readQueues(&reader)
         if people.hasHours || reader.has("hours"), texts[.closed] == nil {
@@ -25,7 +26,7 @@ extension PeopleConfiguration {
         people.words = CustomerWords(
             words: words ?? people.words.words, phrases: phrases ?? people.words.phrases)
         people.menu = menu
-        if people.unclaimedText != nil, people.unclaimedTime >= people.returnTime {
+        if texts[.unclaimed] != nil, people.unclaimedTime >= people.returnTime {
             reader.problem(
                 "sends \"unclaimedText\" after \"returnMinutes\", when nobody waits any more",
                 hint: "make \"unclaimedMinutes\" smaller than \"returnMinutes\"")
@@ -105,5 +106,18 @@ extension PeopleConfiguration {
         guard text.text.allSatisfy(\.isWhitespace) || text.text.utf8.count > maximumTextBytes else { return }
         reader.report(
             text, "is empty or longer than \(maximumTextBytes) bytes", hint: "write what customers are told")
+    }
+}
+
+extension SettingFormat {
+    /// An address with `{conversation}` for the identifier of a conversation.
+    static func conversationLink(_ text: String) throws(InvalidSetting) -> String {
+        let isAddress = ["https://", "http://"].contains(where: text.hasPrefix)
+        return try checked(
+            text,
+            isAddress && text.contains("{conversation}") && text.utf8.count <= 2000
+                && text.utf8.allSatisfy { (0x21...0x7E).contains($0) },
+            "is no address with {conversation}",
+            hint: "write an address such as https://crm.example.com/chats/{conversation}")
     }
 }

@@ -15,17 +15,15 @@ package struct PeopleConfiguration: Hashable, Sendable {
     package var words = CustomerWords.person
     /// The message for a customer who asks for the menu; when nil, the handler gets such words.
     package var menu: OutboundMessage?
-    /// The text for a customer who waits for a person.
-    package var text: Localized<String>
-    /// The text for a customer who has waited for ``unclaimedTime``; when nil, none is sent.
-    package var unclaimedText: Localized<String>?
-    /// The text for a customer who asks for a person outside of the hours; required with hours.
-    package var closedText: Localized<String>?
+    /// The texts that customers get; only the one for a customer who waits is required.
+    package var texts: [ServerText: Localized<String>]
+    /// An address of another program about a conversation, with `{conversation}`; the inbox links to it.
+    package var link: String?
     /// The hours in which people answer; nil when all time counts.
     package var hours: OpeningHours?
     /// The times at which the people closed by hand, which ``PeopleSettings`` adds; no setting.
     var closings: [Range<Timestamp>] = []
-    /// How long a conversation waits until ``unclaimedText`` is sent; JSON: `unclaimedMinutes`.
+    /// How long a conversation waits until the text `unclaimed` is sent; JSON: `unclaimedMinutes`.
     package var unclaimedTime = Duration.seconds(10 * 60)
     /// How long a person may be inactive before the conversation waits for another person; JSON:
     /// `silentMinutes`.
@@ -39,7 +37,7 @@ package struct PeopleConfiguration: Hashable, Sendable {
     package var rules: [QueueRule] = []
 
     /// Creates a configuration with defaults.
-    package init(text: String) { self.text = Localized(text) }
+    package init(text: String) { texts = [.wait: Localized(text)] }
 
     /// Whether the business or one of its queues has hours.
     var hasHours: Bool { hours != nil || queues.contains { $0.hours != nil } }
@@ -52,19 +50,6 @@ package struct PeopleConfiguration: Hashable, Sendable {
     /// Returns the text of a queue, or that of the business; nil when the server sends none.
     func text(_ key: ServerText, in queue: QueueConfiguration?) -> Localized<String>? {
         queue?.texts[key] ?? texts[key]
-    }
-
-    /// The business's own texts by key.
-    var texts: [ServerText: Localized<String>] {
-        get {
-            var texts = [ServerText.wait: text]
-            (texts[.unclaimed], texts[.closed]) = (unclaimedText, closedText)
-            return texts
-        }
-        set {
-            text = newValue[.wait] ?? text
-            (unclaimedText, closedText) = (newValue[.unclaimed], newValue[.closed])
-        }
     }
 
     /// The maximum number of words or phrases of one language.

@@ -6,6 +6,10 @@ package enum ServerText: String, CaseIterable, Sendable {
     case unclaimed
     /// The text for a customer who asks for a person outside of the hours: `people.closedText` in every other language.
     case closed
+    /// The text for a customer whom a person transfers to another one: `people.transferText` in every other language.
+    case transfer
+    /// The first words of a person: `people.openingText` in every other language.
+    case opening
 
     /// The name of the setting in `people`, and in a queue, for every other language.
     package var setting: String {
@@ -13,6 +17,8 @@ package enum ServerText: String, CaseIterable, Sendable {
         case .wait: "text"
         case .unclaimed: "unclaimedText"
         case .closed: "closedText"
+        case .transfer: "transferText"
+        case .opening: "openingText"
         }
     }
 
@@ -34,6 +40,12 @@ package enum ServerText: String, CaseIterable, Sendable {
             language == "de"
                 ? "Wir haben gerade geschlossen. Ein Mensch antwortet Ihnen {opensAt}."
                 : "We are closed now. A colleague answers {opensAt}."
+        case .transfer:
+            language == "de"
+                ? "Ich verbinde Sie mit jemandem, der Ihnen weiterhilft."
+                : "I am passing you on to a colleague who can help you."
+        case .opening:
+            language == "de" ? "Guten Tag, hier ist {name}." : "Hello, this is {name}."
         }
     }
 }

@@ -9,6 +9,8 @@ struct AssignmentDeadlines: Sendable {
     enum Step: Hashable, Sendable {
         /// The customer is told that a person answers soon.
         case sayText
+        /// The customer is told that another person answers.
+        case sayTransferText
         /// The customer is told that nobody is free yet.
         case sayUnclaimedText
         /// The conversation returns to its handler, because no person claimed it in time.
@@ -56,11 +58,16 @@ struct AssignmentDeadlines: Sendable {
             if self.people == nil { return [] }
             if let step = queueStep(for: assignment, at: now) { return [step] }
             let overdue = overdueSteps(for: assignment, at: now)
-            if let sign, sign.advanced(by: Self.typingTime) > now { return overdue }
+            let isTransfer =
+                assignment.isTransferred && people.text(.transfer, in: people.queue(of: assignment)) != nil
+            let transfer: [Step] = isTransfer ? [.sayTransferText] : []
+            // A person who transfers has given the last sign, so that it does not delay this text.
+            if let sign, sign.advanced(by: Self.typingTime) > now { return transfer + overdue }
             let isLate =
                 people.text(.unclaimed, in: people.queue(of: assignment)) != nil
                 && opening.isOver(people.unclaimedTime, since: since, at: now) && opening.isOpen(at: now)
-            return (assignment.isAnnounced ? [] : [.sayText]) + (isLate ? [.sayUnclaimedText] : []) + overdue
+            return transfer + (assignment.isAnnounced ? [] : [.sayText]) + (isLate ? [.sayUnclaimedText] : [])
+                + overdue
         }
     }
 

@@ -34,12 +34,12 @@ final class AssignmentWatch: Sendable {
     let availability = Availability()
     /// The deliveries that wait for their handler.
     let waits = HandlerWaits()
-    private let store: Store
+    let store: Store
     private let logger: Logger
     private let told = Mutex<[ConversationID: Told]>([:])
     private let signs = Mutex<[ConversationID: Sign]>([:])
     private let overdueFollower = Mutex<OverdueFollower?>(nil)
-    private let startedAt = Timestamp.now()
+    let startedAt = Timestamp.now()
     private let wakeups: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let timers = DispatchQueue(label: "balloon.assignments.watch")
@@ -51,9 +51,6 @@ final class AssignmentWatch: Sendable {
     /// The inverse of the largest part of the time that checks may take: the pause after a slow check is 19
     /// times as long.
     private static let parts = 20
-    private static let maximumLines = 1000
-    /// The number of a conversation's last lines that the rules of the queues look at.
-    private static let maximumRoutingLines = 50
 
     init(store: Store, settings: PeopleSettings, presence: PeoplePresence, logger: Logger) {
         self.store = store
@@ -61,54 +58,6 @@ final class AssignmentWatch: Sendable {
         self.presence = presence
         self.logger = logger
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    /// Returns the text for a customer who begins to wait for a person, in the language of the customer's last message; nil
-    /// when the business has no `people`.
-    ///
-    /// `wish` is what the handler named, while the conversation is in no queue.
-    func text(
-        in name: ConversationID, wish: Placement? = nil, at now: Timestamp = .now()
-    ) async throws -> String? {
-        guard let people = settings[name.business] else { return nil }
-        // Only then does the queue decide about the text, and the rules need the conversation's lines.
-        let hasOwn = people.queues.contains { $0.hours != nil || !$0.texts.isEmpty }
-        let placement = hasOwn ? try await route(people, in: name, wish: wish, at: now) : nil
-        return try await waitText(people, people.queue(placement?.queue), in: name, at: now)
-    }
-
-    /// The text for a customer who waits in a queue: while nobody answers it says when somebody does.
-    private func waitText(
-        _ people: PeopleConfiguration, _ queue: QueueConfiguration?, in name: ConversationID,
-        at now: Timestamp
-    ) async throws -> String {
-        let opening = people.openingTime(of: queue)
-        var text = people.text(.wait, in: queue) ?? people.text
-        if let written = presence.presence(of: name.business, at: now).closedText {
-            text = Localized(written)
-        } else if !opening.isOpen(at: now), let closed = people.text(.closed, in: queue) {
-            text = closed
-        }
-        let locale = try await locale(for: text, in: name)
-        let words = opening.opensAt(after: now).map {
-            OpeningPhrase.words(for: $0, at: now, in: opening.hours?.zone, locale: locale)
-        }
-        return text.text(for: locale).replacing(OpeningPhrase.placeholder, with: words ?? "")
-    }
-
-    /// The locale of the customer's last message, if the text depends on it.
-    private func locale(for text: Localized<String>, in name: ConversationID) async throws -> String? {
-        guard !text.languages.isEmpty || text.all.contains(OpeningPhrase.placeholder) else { return nil }
-        return try await onDisk { [store] in try store.lastLocale(of: name.business, name.customer) }
-    }
-
-    private func route(
-        _ people: PeopleConfiguration, in name: ConversationID, wish: Placement?, at now: Timestamp
-    ) async throws -> Placement {
-        let lines = try await onDisk { [store] in
-            try store.recentLines(of: name.business, name.customer, maximum: Self.maximumRoutingLines)
-        }
-        return people.route(RoutingFacts(lines, wish: wish), at: now)
     }
 
     /// Returns how many conversations of a business wait for a person, and how many a person has.
@@ -256,11 +205,14 @@ final class AssignmentWatch: Sendable {
             "business": "\(name.business.rawValue)", "assignment": "\(assignment.record)",
         ]
         switch step {
-        case .sayText:
+        case .sayText, .sayTransferText:
             guard let people = settings[name.business] else { return }
             try await say(
-                waitText(people, people.queue(of: assignment), in: name, at: now), step, "text",
-                about: assignment.stateRecord, in: name, assignment)
+                text(
+                    step == .sayText ? .wait : .transfer, people, people.queue(of: assignment), in: name,
+                    at: now),
+                step, step == .sayText ? "text" : "transfer", about: assignment.stateRecord, in: name,
+                assignment)
         case .sayUnclaimedText:
             // While no person is available, the text would promise an answer that does not come.
             let isClosed = presence.presence(of: name.business, at: now).closedText != nil
@@ -317,39 +269,8 @@ final class AssignmentWatch: Sendable {
         guard try await !wasSaid(id, in: name, assignment) else {
             return recordTaken(step, in: name, assignment)
         }
-        let reply = Reply.text(text)
-        let message = ReceivedMessage(
-            business: name.business, customer: name.customer, id: id,
-            message: reply.encodeToSend(id: id, from: name.business, to: name.customer),
-            outboundKind: reply.kind, author: .server)
-        let result = await withCheckedContinuation { continuation in
-            store.append(message) { continuation.resume(returning: $0) }
-        }
-        switch result {
-        case .stored, .duplicate: recordTaken(step, in: name, assignment)
-        case .failed(let error): throw error
-        }
-    }
-
-    /// Whether an earlier process sent the message.
-    ///
-    /// The conversation's file is read, because the store may no longer remember the id.
-    private func wasSaid(
-        _ id: MessageID, in name: ConversationID, _ assignment: Assignment
-    ) async throws -> Bool {
-        guard let since = assignment.since, since < startedAt else { return false }
-        return try await onDisk { [store] in
-            try store.recentLines(of: name.business, name.customer, maximum: Self.maximumLines)
-                .contains { $0.id == id && $0.direction == .outbound }
-        }
-    }
-
-    /// Returns the id of a text about an assignment; each attempt in every process gets the same id.
-    static func id(
-        of purpose: String, about record: UInt64, in name: ConversationID, of store: String
-    ) -> MessageID {
-        let parts = [store, name.business.rawValue, name.customer.rawValue, "\(record)", purpose]
-        return MessageID(derivedFrom: Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8))
+        try await append(.text(text), id, in: name, by: .server)
+        recordTaken(step, in: name, assignment)
     }
 
     private func wasTaken(

@@ -89,6 +89,11 @@ package struct Assignment: Hashable, Sendable {
     /// The record with which the current state began, which later changes of the queue keep.
     package var stateRecord: UInt64 { waitBegan ?? record }
 
+    /// Whether the conversation waits because a person has released it to another one.
+    package var isTransferred: Bool {
+        state == .waiting && isAnnounced && began.map { $0.record < stateRecord } ?? false
+    }
+
     /// The assignment of a conversation in which the handler always answered.
     package static let handler = Assignment(state: .handler, record: 0)
 

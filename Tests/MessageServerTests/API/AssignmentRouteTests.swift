@@ -243,6 +243,7 @@ import Testing
         ("people", #"{"open":false,"text":"x","until":"2020-01-01T00:00:00Z"}"#, "bad-member"),
         ("people", #"{"open":true,"until":"2099-01-01T00:00:00Z"}"#, "bad-member"),
         ("people", #"{"open":true,"unknown":9}"#, "unknown-member"),
+        ("claim", #"{"person":{"id":"ana"},"opening":"yes"}"#, "bad-member"),
     ])
     func `a body with an unknown member or a wrong value is refused, and the answer names the place`(
         _ action: String, _ body: String, _ problem: String

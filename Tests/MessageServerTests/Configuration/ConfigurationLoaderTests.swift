@@ -75,13 +75,11 @@ import Testing
         people.rules = [
             QueueRule(queue: "returns", intent: "returns"), QueueRule(queue: "returns", words: ["refund"]),
         ]
-        people.unclaimedText = Localized("All of us are busy. We have not forgotten you.")
         for key in ServerText.allCases {
             #expect(demo.text(key)?.all == key.sample(in: "en"))
             #expect(demo.text(key)?.languages == ["de": key.sample(in: "de")])
+            people.texts[key] = demo.text(key)
         }
-        people.text.languages = demo.people?.text.languages ?? [:]
-        people.unclaimedText?.languages = demo.people?.unclaimedText?.languages ?? [:]
         people.words = CustomerWords(
             words: Localized(["agent", "support", "help"]),
             phrases: Localized([], ["de": ["mit einem Menschen"]]))

@@ -22,6 +22,23 @@ import Testing
         (#""people":{"text":" "}"#, "/people/text: is empty"),
         (#""people":{"text":"\#(String(repeating: "x", count: 2001))"}"#, "/people/text: is empty or longer"),
         (#""people":{"text":"a","unclaimedText":""}"#, "/people/unclaimedText: is empty"),
+        (
+            #""people":{"text":"a","link":"https://crm.example.com"}"#,
+            "/people/link: is no address with {conversation}"
+        ),
+        (
+            #""people":{"text":"a","link":"ftp://a/{conversation}"}"#,
+            "/people/link: is no address with {conversation}"
+        ),
+        (
+            #""people":{"text":"a","hours":{"zone":"UTC","week":{}}}"#,
+            #"/people: has "hours" without "closedText""#
+        ),
+        (
+            #""people":{"text":"a","queues":[{"id":"a","hours":{"zone":"UTC","week":{}}}]}"#,
+            #"/people: has "hours" without "closedText""#
+        ),
+        (#""people":{"text":"a"},"texts":{"closed":{"de":"Zu."}}"#, "/texts/closed: is not a known key"),
         (#""people":{"text":"a","words":[]}"#, "/people/words: is not a list"),
         (#""people":{"text":"a","words":["agent"," "]}"#, "/people/words/1: is blank"),
         (
@@ -67,10 +84,10 @@ import Testing
             """#
         let business = try #require(try ConfigurationFiles(businesses: ["b": file]).load().businesses.first)
         var people = PeopleConfiguration(text: "Soon.")
-        people.text.languages = ["de": "Gleich."]
+        people.texts[.wait]?.languages = ["de": "Gleich."]
         people.words = CustomerWords(
             words: Localized(["hilfe"]), phrases: Localized([], ["de-at": ["ein mensch"]]))
-        people.unclaimedText = Localized("Noch etwas.")
+        people.texts[.unclaimed] = Localized("Noch etwas.")
         people.unclaimedTime = .seconds(60)
         people.silentTime = .seconds(120)
         people.returnTime = .seconds(7 * 86400)

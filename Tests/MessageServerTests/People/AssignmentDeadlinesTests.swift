@@ -8,7 +8,7 @@ import Testing
     private static let start = Timestamp(milliseconds: 1_800_000_000_000)
     private static let people = {
         var people = PeopleConfiguration(text: "Soon.")
-        people.unclaimedText = Localized("Sorry.")
+        people.texts[.unclaimed] = Localized("Sorry.")
         return people
     }()
 
@@ -130,6 +130,21 @@ import Testing
         #expect(deadlines.steps(for: waiting, at: Self.minutes(1440)) == [.returnToHandler])
         let person = Self.assignment(.person, lastSeen: Self.start)
         #expect(deadlines.steps(for: person, at: Self.minutes(30)) == [.waitAgain(lastSeen: Self.start)])
+    }
+
+    @Test(arguments: [(7, true, []), (6, true, [AssignmentDeadlines.Step.sayTransferText]), (6, false, [])])
+    func `a text about a transfer is due only when a person released the conversation, and with such a text`(
+        _ began: UInt64, _ hasText: Bool, _ steps: [AssignmentDeadlines.Step]
+    ) {
+        var assignment = Self.assignment(.waiting, isAnnounced: true)
+        assignment.began = .init(record: began, sequence: 1)
+        var people = Self.people
+        if hasText { people.texts[.transfer] = Localized("A colleague continues.") }
+        // The person who releases has just typed.
+        for sign in [nil, Self.start] {
+            let due = AssignmentDeadlines(people: people).steps(for: assignment, at: Self.start, sign: sign)
+            #expect(due == steps)
+        }
     }
 
     @Test func `without unclaimedText the step sayUnclaimedText is never due`() {

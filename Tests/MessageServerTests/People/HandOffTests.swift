@@ -15,7 +15,7 @@ import Testing
 @Suite struct HandOffTests {
     private static let people = {
         var people = PeopleConfiguration(text: "A colleague answers soon.")
-        people.unclaimedText = Localized("All of us are busy.")
+        people.texts[.unclaimed] = Localized("All of us are busy.")
         return people
     }()
     private let customer = CustomerID("c")
@@ -116,8 +116,8 @@ import Testing
 
     @Test func `a customer is told in the language of the last message`() async throws {
         var people = Self.people
-        people.text.languages = ["de": "Gleich."]
-        people.unclaimedText?.languages = ["de": "Noch nicht vergessen."]
+        people.texts[.wait]?.languages = ["de": "Gleich."]
+        people.texts[.unclaimed]?.languages = ["de": "Noch nicht vergessen."]
         let test = try await start(RecordingHandler(), people: people)
         let running = test.run()
         await test.append("Agent 🙏", from: "c", attachments: #"[],"locale":"de_AT""#)
@@ -269,6 +269,38 @@ import Testing
         #expect(texts(test) == ["Back at 9."])
     }
 
+    @Test
+    func `a person's first words are sent once for each person, and a transfer is told by its text only`()
+        async throws
+    {
+        var people = Self.people
+        people.texts[.opening] = Localized("Hello, this is {name}.")
+        people.texts[.transfer] = Localized("A colleague continues.")
+        let test = try await start(RecordingHandler(), people: people)
+        let running = test.run()
+        await test.append("agent", from: "c")
+        _ = await test.gateway.waitForMessages(count: 1)
+        let business = ServerUnderTest.business
+        let name = ConversationID(business: business, customer: customer)
+        for id in ["ana", "ana", "lea"] {
+            let claimed = try await test.store.assign(
+                .claim(#require(Person(id: id))), business, customer)
+            for _ in 0..<2 { try await test.watch.sayOpening(in: name, claimed) }
+            _ = try await test.store.assign(.releaseToWaiting(), business, customer)
+            await test.watch.look(at: .now())
+        }
+        _ = await test.gateway.waitForMessages(count: 6)
+        let lines = try test.store.recentLines(of: business, customer, maximum: 50)
+        await test.stop(running)
+        let transfer = "A colleague continues."
+        #expect(
+            texts(test) == [
+                "A colleague answers soon.", "Hello, this is ana.", transfer, transfer, "Hello, this is lea.",
+                transfer,
+            ])
+        #expect(lines.compactMap { $0.author?.person?.id } == ["ana", "lea"])
+    }
+
     /// Today and tomorrow are closed; a queue has an hour that is always open.
     @Test(arguments: [("agent", "A person answers"), ("agent open", "Returns answers soon.")])
     func `outside of the hours the customer is told when a person answers`(_ text: String, _ expected: String)
@@ -285,7 +317,7 @@ import Testing
         }
         var people = Self.people
         people.hours = OpeningHours(zone: zone, week: always, dates: dates)
-        people.closedText = Localized("A person answers {opensAt}.")
+        people.texts[.closed] = Localized("A person answers {opensAt}.")
         people.queues = [QueueConfiguration(id: "general"), QueueConfiguration(id: "returns")]
         people.queues[1].hours = OpeningHours(zone: zone, week: always, dates: [:])
         people.queues[1].texts = [.wait: Localized("Returns answers soon.")]
