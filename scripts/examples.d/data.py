@@ -55,7 +55,9 @@ def problem(block, check_config):
         reason = None
         if block.name in PARSED_ONLY:
             continue
-        if isinstance(value, dict) and "jsonrpc" in value:
+        if block.page == "BeforeApplesReview":
+            reason = matches("brief", value)
+        elif isinstance(value, dict) and "jsonrpc" in value:
             reason = matches("handler", value)
         elif "outcome" in value or "replies" in value:
             reason = matches("handler", {"jsonrpc": "2.0", "id": 1, "result": value})
@@ -63,8 +65,6 @@ def problem(block, check_config):
             reason = matches("handler", {"jsonrpc": "2.0", "id": 1, "result": {"replies": [value]}})
         elif block.page in ("Configuration", "PersonTakesOver", "SignCustomersIn", "TakeAPayment", "Inbox", "HTTPService", "AnswerTheAppStore"):
             reason = check_config(value)
-        elif block.page == "BeforeApplesReview":
-            reason = matches("brief", value)
         elif value.get("format") == 1 and "steps" in value:
             reason = None if isinstance(value["steps"], list) and value["steps"] else "a scenario without steps"
         else:
