@@ -112,7 +112,7 @@ extension Substring {
 }
 
 extension Character {
-    /// Whether no address goes on behind the character: a blank, a bracket around addresses, or the mark of a file.
+    /// Whether no address continues behind the character: a blank, a bracket around addresses, or the mark of a file.
     fileprivate var endsAddress: Bool {
         isWhitespace || self == "<" || self == ">" || self == "\u{FFFC}"
     }

@@ -109,7 +109,7 @@ extension PageHead {
             return nil
         }
 
-        /// Returns the text up to a mark in small letters, and goes on behind the mark.
+        /// Returns the text up to a mark in small letters, and continues behind the mark.
         mutating func text(to mark: String) -> ArraySlice<UInt8> {
             let mark = Array(mark.utf8)
             var place = rest.startIndex
