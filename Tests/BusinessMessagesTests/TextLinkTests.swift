@@ -2,7 +2,6 @@ import BalloonJSON
 import BusinessMessages
 import Testing
 
-
 /// Web addresses in texts, and texts that become words and links.
 struct TextLinkTests {
     @Test(arguments: [

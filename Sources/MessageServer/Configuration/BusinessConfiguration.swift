@@ -42,7 +42,7 @@ package struct BusinessConfiguration: Sendable {
     /// ``StoreSettings/maximumPendingDeliveries`` when nil.
     package var maximumPendingMessages: Int?
 
-    /// What the server itself sends at the start of a conversation.
+    /// The server's own messages at the start of a conversation.
     package var opening = OpeningConfiguration()
     /// How its automatic messages are sent.
     package var replies = RepliesConfiguration()

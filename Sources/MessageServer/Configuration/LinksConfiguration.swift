@@ -28,7 +28,7 @@ package struct LinksConfiguration: Sendable {
     }
 }
 
-/// What a link to a page of a host shows when the page itself does not answer.
+/// The title and the image of a link to a page of a host when the page itself does not answer.
 package struct LinkHost: Sendable {
     /// The title; nil for the name of the host.
     package var title: String?

@@ -10,10 +10,10 @@ import MessageStore
 package struct RepliesConfiguration: Hashable, Sendable {
     /// The time for which customers see that somebody types before each message; nil for none.
     package var typing: TypingPause?
-    /// What happens to web addresses in the texts of handlers.
+    /// The treatment of web addresses in the texts of handlers.
     package var links = Links.keep
 
-    /// What happens to web addresses in the texts of handlers.
+    /// The treatment of web addresses in the texts of handlers.
     package enum Links: String, CaseIterable, Sendable {
         /// They stay in the text.
         case keep

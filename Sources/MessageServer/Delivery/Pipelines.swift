@@ -40,7 +40,8 @@ struct Pipelines: Sendable {
         opening = Opening(store: store, configuration: configuration)
         let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
         watch = AssignmentWatch(
-            store: store, opening: opening, settings: PeopleSettings(configuration, presence), presence: presence,
+            store: store, opening: opening, settings: PeopleSettings(configuration, presence),
+            presence: presence,
             figures: FiguresRecorder(store, configuration, logger: logger), logger: logger)
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
         let notices = Notices(store, configuration)

@@ -189,7 +189,7 @@ enum JournalRecord: Hashable, Sendable {
     /// The message that reached its handler, if the record is the end of its delivery; otherwise nil.
     var reachedHandlerOf: UInt64? { finished.flatMap { $0.result.reachedHandler ? $0.of : nil } }
 
-    /// What a customer's message, if it is the record, does to the conversation; nil when it does nothing.
+    /// The effect of a customer's message, if the record is one, on the conversation; nil when it has none.
     var customerAct: ReceivedMessage.Act? {
         message.flatMap { $0.outboundKind == nil && $0.replayOf == nil && $0.act.opensOrCloses ? $0.act : nil }
     }
