@@ -74,7 +74,7 @@ extension Substring {
         let behind = self[place...].dropFirst(name.count)
         guard let next = behind.first else { return true }
         guard next == "." || next == "-" else { return "/?#:,;!)]}'\"".contains(next) }
-        // A dot ends a sentence, or another host goes on.
+        // A dot ends a sentence, or another host continues.
         return next == "." && !(behind.dropFirst().first.map { $0.isLetter || $0.isNumber } ?? false)
     }
 
