@@ -580,7 +580,7 @@ class Tests(Suite):
         page.press_button("Note")
         page.type("#internal-note", "Wants the blue one")
         page.press_button("Write", "document.querySelector('dialog')")
-        page.see("Note by Cora")
+        page.see("Note by You")
         page.see("Wants the blue one")
         page.press_button("Name and tags")
         page.type("#customer-name", "Zo\u00eb Lang")
