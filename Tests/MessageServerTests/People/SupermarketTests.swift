@@ -227,7 +227,9 @@ private struct Supermarket {
                 people.priority(of: customers[$0].assignment, for: person, held: held, at: now) != nil
             }
             guard held.values.reduce(0, +) == 0, let next = meant.first else { continue }
-            if meant.contains(where: { rank($0) < rank(next) }) { faults.append("a conversation was taken out of order") }
+            if meant.contains(where: { rank($0) < rank(next) }) {
+                faults.append("a conversation was taken out of order")
+            }
             claim(next, person)
         }
     }
@@ -269,8 +271,12 @@ private struct Supermarket {
         var offered: Set<String> = []
         for customer in customers {
             let assignment = customer.assignment
-            if assignment.state == .person, assignment.person == nil { faults.append("a held conversation has no person") }
-            if assignment.state != .person, assignment.person != nil { faults.append("a waiting conversation has a person") }
+            if assignment.state == .person, assignment.person == nil {
+                faults.append("a held conversation has no person")
+            }
+            if assignment.state != .person, assignment.person != nil {
+                faults.append("a waiting conversation has a person")
+            }
             if assignment.state == .waiting, people.priority(of: assignment, for: nil) == nil {
                 faults.append("a waiting conversation is in no list")
             }
