@@ -114,8 +114,8 @@ let package = Package(
             "MessageServer",
             [
                 "GatewayClient", "SignIn", "Payments", "RetentionClient", "RetentionMessages", "MessageStore",
-                "HandlerKit", "BalloonHTTP", "BalloonTLS", "BalloonWire", "BalloonJSON", "BalloonMetrics",
-                "BalloonPOSIX", "BusinessMessages", "CWeb",
+                "HandlerKit", "BalloonHTTP", "BalloonTLS", "BalloonTransport", "BalloonWire", "BalloonJSON",
+                "BalloonMetrics", "BalloonPOSIX", "BusinessMessages", "CWeb",
             ], [logging]),
         .executableTarget(
             name: "balloon",

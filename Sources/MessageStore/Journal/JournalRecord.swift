@@ -191,7 +191,8 @@ enum JournalRecord: Hashable, Sendable {
 
     /// The effect of a customer's message, if the record is one, on the conversation; nil when it has none.
     var customerAct: ReceivedMessage.Act? {
-        message.flatMap { $0.outboundKind == nil && $0.replayOf == nil && $0.act.opensOrCloses ? $0.act : nil }
+        guard let message, message.outboundKind == nil, message.replayOf == nil else { return nil }
+        return message.act.opensOrCloses ? message.act : nil
     }
 
     /// The conversation whose assignment the record sets, whatever the assignment was before; nil for any other record.
