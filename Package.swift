@@ -75,7 +75,7 @@ let package = Package(
         target("BalloonTransport", ["BalloonPOSIX", "CCurl"], [logging]),
         target("BusinessMessages", ["BalloonJSON"]),
         target("RetentionMessages", ["BalloonJSON"]),
-        target("Review", ["BusinessMessages", "BalloonJSON"]),
+        target("Review", ["BusinessMessages", "BalloonWire", "BalloonJSON"]),
         target("HandlerKit", ["BusinessMessages", "RetentionMessages"], [logging]),
         target("HandlerTestKit", ["HandlerKit"], [logging]),
         target("HandlerProtocol", ["HandlerKit", "BalloonJSON"], [logging]),

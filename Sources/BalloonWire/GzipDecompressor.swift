@@ -7,12 +7,23 @@ internal import CZlib
     // zlib's state points back to the stream, so it must not move.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// Creates a decompressor that accepts only the gzip format, neither the zlib format nor raw deflate
-    /// data.
-    package init() {
+    /// The format of the compressed data.
+    package enum Format: Sendable {
+        /// RFC 1952.
+        case gzip
+        /// RFC 1950, as in PNG files.
+        case zlib
+    }
+
+    /// Creates a decompressor that accepts only this format, and no raw deflate data.
+    package init(_ format: Format = .gzip) {
         unsafe stream = .allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
-        let status = unsafe balloon_inflate_init(stream)
+        let status =
+            switch format {
+            case .gzip: unsafe balloon_inflate_init(stream)
+            case .zlib: unsafe balloon_inflate_init_zlib(stream)
+            }
         precondition(status == Z_OK, "out of memory")
     }
 
@@ -23,7 +34,7 @@ internal import CZlib
 
     /// Replaces `output`, reusing its storage, with the decompressed `input`.
     ///
-    /// `input` must consist of one or more gzip members (RFC 1952 §2.2). The result may have at most
+    /// `input` must consist of one or more gzip members (RFC 1952 §2.2), or of one stream of zlib. The result may have at most
     /// `maximumBytes`. A result of more than 64 KiB may also have at most `maximumRatio` times the bytes of
     /// `input`. Memory use never exceeds these limits. Throws a gzip case of `WireError`; `output` is then
     /// empty.

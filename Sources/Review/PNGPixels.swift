@@ -1,3 +1,5 @@
+import BalloonWire
+
 /// The colors of a PNG file with 8 bits for each sample and without interlace (W3C PNG).
 struct PNGPixels {
     let width: Int
@@ -32,8 +34,11 @@ struct PNGPixels {
             position += 12 + length
         }
         let stride = width * channels
-        guard let rows = Inflate.content(of: data, maximumBytes: (stride + 1) * height),
-            rows.count == (stride + 1) * height,
+        var rows: [UInt8] = []
+        // Damaged data is a file of another form.
+        try? GzipDecompressor(.zlib).decompress(
+            data, into: &rows, maximumBytes: (stride + 1) * height, maximumRatio: .max)
+        guard rows.count == (stride + 1) * height,
             let samples = Self.unfiltered(rows, stride: stride, channels: channels)
         else { return nil }
         var colors: [UInt8] = []

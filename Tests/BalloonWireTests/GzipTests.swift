@@ -198,4 +198,18 @@ import Testing
         let plain = text(bytes: 300)
         #expect(try inflate(compressor.compress(plain), maximumBytes: .max, maximumRatio: .max) == plain)
     }
+
+    @Test func `a decompressor of zlib data refuses gzip, damage and data behind the end`() throws {
+        let zlib: [UInt8] = [0x78, 0x9C, 0x4B, 0x4C, 0x4A, 0x06, 0x00, 0x02, 0x4D, 0x01, 0x27]
+        let decompressor = GzipDecompressor(.zlib)
+        var output: [UInt8] = []
+        try decompressor.decompress(zlib, into: &output, maximumBytes: 3, maximumRatio: .max)
+        #expect(output == Array("abc".utf8))
+        for damaged in [compressor.compress(output), zlib.dropLast(), zlib + [0], [0x78, 0x9C, 0xFF]] {
+            #expect(throws: WireError.self) {
+                try decompressor.decompress(damaged, into: &output, maximumBytes: 100, maximumRatio: .max)
+            }
+        }
+        #expect(throws: WireError.self) { try inflate(zlib) }
+    }
 }

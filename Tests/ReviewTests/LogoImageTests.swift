@@ -1,4 +1,3 @@
-import BalloonJSON
 import Testing
 
 @testable import Review
@@ -23,6 +22,12 @@ import Testing
             zlib += [isLast ? 1 : 0, UInt8(part.count & 255), UInt8(part.count >> 8)]
             zlib += [UInt8(~part.count & 255), UInt8(~part.count >> 8 & 255)] + part
         }
+        var (low, high) = (1, 0)
+        for byte in rows {
+            low = (low + Int(byte)) % 65521
+            high = (high + low) % 65521
+        }
+        zlib += [UInt8(high >> 8), UInt8(high & 255), UInt8(low >> 8), UInt8(low & 255)]
         func number(_ value: Int) -> [UInt8] { [24, 16, 8, 0].map { UInt8(value >> $0 & 255) } }
         func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
             number(content.count) + Array(name.utf8) + content + [0, 0, 0, 0]
@@ -62,36 +67,9 @@ import Testing
         #expect(large.contains { $0.contains("at most 2 MB") })
     }
 
-    private static let text = (0..<60).map { "\($0) bottles, " }.joined()
-
-    @Test(arguments: [
-        "eNpN0rkNAgEMAMFWKIDg/PG0g0SGRMD1L0JPttnIz3F5fc/z8/5dL7GZm7XZm7N527xvPjafEAeNF4CBGJCBGaCBGrCBm7jpnLiJm7iJm7iJm7iJW7iFWy4Yt3ALt3ALt3ALt3Ebt3Hby+I2buM2buM27uAO7uAO7vhSuIM7uIM7uH8lV+Lh",
-        "eAEzUEjKLynJSS3WUTBEMI0QTGME0wTBNEUwzRBMcwTTAsG0RLLCAImNZJ8hkoWGSDYaIllpiGSnIZKlhki2GiJZa4hkrxGSvUbI/kSy1wjJXiMke42Q7DVCstcIyV4jJHuNkOw1RrLXGMleY+QARrLXGMleYyR7jZHsNUay1xjJXmMke02Q7DVBstcEyV4T5JhFstcEyV4TJHtNkOw1QbLXBMleUyR7TZHsNUWy1xTJXlPkJIVkrymSvaZI9poi2WuKZC8AJVfi4Q==",
-    ])
-    func `compressed data is decompressed, and a part of it is not`(base64: String) throws {
-        let zlib = try #require(Base64.decode(base64))
-        #expect(Inflate.content(of: zlib, maximumBytes: 10_000) == Array(Self.text.utf8))
-        #expect(Inflate.content(of: zlib, maximumBytes: Self.text.utf8.count - 1) == nil)
-        // Four bytes of the checksum may be missing.
-        for length in 0..<(zlib.count - 5) {
-            #expect(Inflate.content(of: Array(zlib[..<length]), maximumBytes: 10_000) == nil)
-        }
-    }
-
     @Test func `damaged data ends without a trap`() throws {
-        let zlib = try #require(
-            Base64.decode(
-                "eNpN0rkNAgEMAMFWKIDg/PG0g0SGRMD1L0JPttnIz3F5fc/z8/5dL7GZm7XZm7N527xvPjafEAeNF4CBGJCBGaCBGrCBm7jpnLiJm7iJm7iJm7iJW7iFWy4Yt3ALt3ALt3ALt3Ebt3Hby+I2buM2buM27uAO7uAO7vhSuIM7uIM7uH8lV+Lh"
-            ))
-        for place in zlib.indices {
-            for flip: UInt8 in [1, 16, 255] {
-                var damaged = zlib
-                damaged[place] ^= flip
-                #expect((Inflate.content(of: damaged, maximumBytes: 10_000)?.count ?? 0) <= 10_000)
-            }
-        }
         let png = Self.png(side: 40, margin: 5)
-        for place in png.indices.prefix(80) {
+        for place in png.indices {
             var damaged = png
             damaged[place] ^= 255
             _ = LogoImage.faults(of: damaged)

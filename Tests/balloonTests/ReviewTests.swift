@@ -8,7 +8,7 @@ import Testing
     private static let program = Fixture.directory + "/handlers/reviewed.py"
 
     /// Files of a business with the bot, and its brief.
-    private static func files(_ faults: [String], people: Bool = true) throws -> TemporaryDirectory {
+    private static func files(_ faults: [String], people: Bool = true, typing: Bool = false) throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         try Directory.make(directory.file("businesses"))
         let persons = """
@@ -17,7 +17,7 @@ import Testing
             "fallback": { "text": "An agent will reply soon." }
             """
         let business = """
-            {"businessID": "b-shop", "name": "Sam's Bread", "handler": {"exec": ["\(program)"], "environment": {"FAULTS": "\(faults.joined(separator: " "))"}}\(people ? persons : "")}
+            {"businessID": "b-shop", "name": "Sam's Bread", "handler": {"exec": ["\(program)"], "environment": {"FAULTS": "\(faults.joined(separator: " "))"}}\(people ? persons : "")\(typing ? #", "replies": {"typing": {}}"# : "")}
             """
         let brief = """
             {"format": 1, "useCases": [{"name": "Order bread", "words": "Hi", "path": ["Order bread", "Rye"], "expect": ["quickReply", "listPicker", "richLink"]}],
@@ -101,6 +101,12 @@ import Testing
         #expect(result.status == 1)
         #expect(Self.objections(report)["C3"]?.first?.contains("Apple allows 5 s") == true)
         #expect(report["checks"]?.count == 1)
+    }
+
+    @Test(.timeLimit(.minutes(5)), arguments: [true, false])
+    func `the typing indicators that the server shows count as the bot's`(isShown: Bool) async throws {
+        let (_, report) = try await Self.review(try Self.files([], typing: isShown), only: "C6")
+        #expect(report["checks"]?[0]?["verdict"]?.string == (isShown ? "ok" : "advice"), "\(report)")
     }
 
     @Test func `an HTTP service of a configuration is reviewed only with a confirmation`() async throws {

@@ -11,6 +11,11 @@ static inline int balloon_inflate_init(z_stream *stream) {
     return inflateInit2(stream, balloon_gzip_window_bits);
 }
 
+// RFC 1950, as in PNG files.
+static inline int balloon_inflate_init_zlib(z_stream *stream) {
+    return inflateInit2(stream, MAX_WBITS);
+}
+
 static inline int balloon_deflate_init(z_stream *stream) {
     return deflateInit2(
         stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, balloon_gzip_window_bits, 8, Z_DEFAULT_STRATEGY);

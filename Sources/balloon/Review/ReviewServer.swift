@@ -21,6 +21,8 @@ struct ReviewServer {
 
     /// How soon the fallback answers in a review.
     private static let fallbackTime = Duration.seconds(2)
+    /// The longest time for which an indicator is shown: a little more than the judge of indicators asks for.
+    private static let shownTime = Duration.milliseconds(700)
 
     /// Starts the server of a configuration, whose program gets `BALLOON_REVIEW=1`.
     init(_ choice: DevelopmentHandler, business name: String?, _ logger: Logger) async throws {
@@ -36,6 +38,7 @@ struct ReviewServer {
             return ScenarioInspector(inspector: made, events: events)
         } change: { configuration in
             configuration.adminListen = .required(.tcp(host: "127.0.0.1", port: 0))
+            configuration.pausesReplies = true
             configuration.api = APIConfiguration()
             configuration.api.requestsPerMinute = 1_000_000
             configuration.api.tokens = [
@@ -62,6 +65,14 @@ struct ReviewServer {
     /// Shortens the waits of a business, and marks the environment of its program.
     private static func prepare(_ business: inout BusinessConfiguration) throws {
         business.fallback?.after = fallbackTime
+        // The review closes the help desk itself, so that its result does not depend on the time of day.
+        business.people?.hours = nil
+        for index in business.people?.queues.indices ?? 0..<0 { business.people?.queues[index].hours = nil }
+        // Indicators are judged, but no longer than it needs.
+        if let typing = business.replies.typing {
+            business.replies.typing?.shortest = min(typing.shortest, shownTime)
+            business.replies.typing?.longest = min(typing.longest, shownTime)
+        }
         guard case .bound(let binder, let binding) = business.handler, binder == "exec" else { return }
         let one = Array("\"1\"".utf8)
         let environment =
