@@ -8,7 +8,9 @@ import Testing
     private static let program = Fixture.directory + "/handlers/reviewed.py"
 
     /// Files of a business with the bot, and its brief.
-    private static func files(_ faults: [String], people: Bool = true, typing: Bool = false) throws -> TemporaryDirectory {
+    private static func files(_ faults: [String], people: Bool = true, typing: Bool = false) throws
+        -> TemporaryDirectory
+    {
         let directory = TemporaryDirectory()
         try Directory.make(directory.file("businesses"))
         let persons = """
