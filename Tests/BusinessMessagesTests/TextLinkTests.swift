@@ -60,9 +60,14 @@ struct TextLinkTests {
         #expect(link.linkCount(hosts: []) == 0)
     }
 
-    @Test func `a long text of dots and slashes takes little time`() {
+    @Test func `a long text of dots, brackets or marks takes little time`() {
         let text = String(repeating: "https:/./.www", count: 20_000)
         #expect(text.webLinks(hosts: ["shop.example"]).count < 2)
+        let closed = "https://a.example/" + String(repeating: ")", count: 1900) + " "
+        #expect(String(repeating: closed, count: 100).webLinks().count == 100)
+        // One character of many scalars.
+        let marked = "x" + String(repeating: "\u{301}\u{323}", count: 60_000)
+        #expect("\(marked) https://a.example/ \(marked)".webLinks().map(\.url) == ["https://a.example/"])
         let words = String(repeating: "a.b ", count: 20_000)
         #expect(words.webLinks(hosts: ["shop.example"]).isEmpty)
     }

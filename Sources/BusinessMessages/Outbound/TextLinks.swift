@@ -19,8 +19,9 @@ extension String {
     package func webLinks(hosts: Set<String> = []) -> [TextLink] {
         var links: [TextLink] = []
         var rest = startIndex
-        while let begin = self[rest...].firstIndex(where: { !$0.endsAddress }) {
-            let end = self[begin...].firstIndex(where: \.endsAddress) ?? endIndex
+        // Scalars, because a character may have any number of combining marks.
+        while let begin = unicodeScalars[rest...].firstIndex(where: { !$0.endsAddress }) {
+            let end = unicodeScalars[begin...].firstIndex(where: \.endsAddress) ?? endIndex
             if let link = link(in: begin..<end, hosts) { links.append(link) }
             rest = end
         }
@@ -59,7 +60,7 @@ extension Substring {
             if rest.prefix(word.utf8.count).elementsEqual(word.utf8, by: { $0 | 0x20 == $1 | 0x20 }) {
                 return place
             }
-            place = index(after: place)
+            place = utf8.index(after: place)
         }
         return nil
     }
@@ -80,20 +81,31 @@ extension Substring {
 
     /// The end of an address that begins here, without the punctuation behind it.
     fileprivate var addressEnd: Index {
-        var end = firstIndex { !$0.isASCII && !$0.isLetter && !$0.isNumber } ?? endIndex
-        while end > startIndex {
-            let last = self[index(before: end)]
-            let isOpen = { (open: Character, close: Character) in
-                self[..<end].count { $0 == open } < self[..<end].count { $0 == close }
+        let scalars = unicodeScalars
+        var end =
+            scalars.firstIndex { !$0.isASCII && !$0.properties.isAlphabetic && $0.properties.numericType == nil }
+            ?? endIndex
+        // How many more brackets of each kind are closed than opened. A bracket that was opened belongs to the address.
+        var closed: [Unicode.Scalar: Int] = [:]
+        for scalar in scalars[..<end] {
+            switch scalar {
+            case "(": closed[")", default: 0] -= 1
+            case "[": closed["]", default: 0] -= 1
+            case "{": closed["}", default: 0] -= 1
+            case ")", "]", "}": closed[scalar, default: 0] += 1
+            default: break
             }
-            switch last {
+        }
+        while end > startIndex {
+            let last = scalars.index(before: end)
+            switch scalars[last] {
             case ".", ",", ";", ":", "!", "?", "'", "\"", "*", "_", "~", "|", "\\": break
-            case ")": if !isOpen("(", ")") { return end }
-            case "]": if !isOpen("[", "]") { return end }
-            case "}": if !isOpen("{", "}") { return end }
+            case ")", "]", "}":
+                guard closed[scalars[last], default: 0] > 0 else { return end }
+                closed[scalars[last], default: 0] -= 1
             default: return end
             }
-            end = index(before: end)
+            end = last
         }
         return end
     }
@@ -111,10 +123,10 @@ extension Substring {
     }
 }
 
-extension Character {
-    /// Whether no address continues behind the character: a blank, a bracket around addresses, or the mark of a file.
+extension Unicode.Scalar {
+    /// Whether an address ends before the scalar: a blank, a bracket around addresses, or the mark of a file.
     fileprivate var endsAddress: Bool {
-        isWhitespace || self == "<" || self == ">" || self == "\u{FFFC}"
+        properties.isWhitespace || self == "<" || self == ">" || self == "\u{FFFC}"
     }
 }
 
@@ -158,8 +170,12 @@ extension OutboundMessage {
 extension Substring {
     /// The text without the blanks and the signs that were around an address.
     fileprivate var words: String {
-        let behind = drop { $0.isWhitespace || ".,;:!?)]}>\"'".contains($0) }
-        let end = behind.lastIndex { !$0.isWhitespace && !"([{<\"'".contains($0) }
+        let behind = unicodeScalars.drop {
+            $0.properties.isWhitespace || ".,;:!?)]}>\"'".unicodeScalars.contains($0)
+        }
+        let end = behind.lastIndex {
+            !$0.properties.isWhitespace && !"([{<\"'".unicodeScalars.contains($0)
+        }
         return end.map { String(behind[...$0]) } ?? ""
     }
 }

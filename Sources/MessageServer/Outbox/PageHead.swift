@@ -104,7 +104,10 @@ extension PageHead {
                     continue
                 }
                 let name = word { $0.isLetter }
-                if !name.isEmpty { return Tag(name: name, attributes: attributes()) }
+                guard !name.isEmpty else { continue }
+                let tag = Tag(name: name, attributes: attributes())
+                if rest.first == UInt8(ascii: ">") { rest = rest.dropFirst() }
+                return tag
             }
             return nil
         }
