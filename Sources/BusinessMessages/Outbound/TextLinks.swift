@@ -83,7 +83,9 @@ extension Substring {
     fileprivate var addressEnd: Index {
         let scalars = unicodeScalars
         var end =
-            scalars.firstIndex { !$0.isASCII && !$0.properties.isAlphabetic && $0.properties.numericType == nil }
+            scalars.firstIndex {
+                !$0.isASCII && !$0.properties.isAlphabetic && $0.properties.numericType == nil
+            }
             ?? endIndex
         // How many more brackets of each kind are closed than opened. A bracket that was opened belongs to the address.
         var closed: [Unicode.Scalar: Int] = [:]
