@@ -205,7 +205,8 @@ import Testing
         var output: [UInt8] = []
         try decompressor.decompress(zlib, into: &output, maximumBytes: 3, maximumRatio: .max)
         #expect(output == Array("abc".utf8))
-        for damaged in [compressor.compress(output), zlib.dropLast(), zlib + [0], [0x78, 0x9C, 0xFF]] {
+        let gzip = compressor.compress(output)
+        for damaged: [UInt8] in [gzip, Array(zlib.dropLast()), zlib + [0], [0x78, 0x9C, 0xFF]] {
             #expect(throws: WireError.self) {
                 try decompressor.decompress(damaged, into: &output, maximumBytes: 100, maximumRatio: .max)
             }
