@@ -191,8 +191,10 @@ package final class RunningServer: Sendable {
             logger: logger)
         let events = EventHub(store, access, logger: logger)
         let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
-        let typing = TypingIndicators(send: TypingIndicators.sender(pipelines.gateway, logger)) {
-            name, isTyping in
+        // The API's indicators count as a person's, as its messages do without `autoReply`.
+        let typing = TypingIndicators(
+            send: TypingIndicators.sender(pipelines.gateway, isAutomatic: false, logger)
+        ) { name, isTyping in
             events.send(
                 TransientEvent(
                     name: .typing, business: name.business,

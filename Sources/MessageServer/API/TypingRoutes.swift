@@ -2,8 +2,7 @@ import BalloonHTTP
 import BusinessMessages
 import MessageStore
 
-/// `POST …/conversations/{c}/typing` with `{"typing": true}` shows the customer that a person or program is typing;
-/// see ``TypingIndicators``.
+/// `POST …/conversations/{c}/typing` with `{"typing": true}` shows the customer that a person is typing; see ``TypingIndicators``.
 struct TypingRoutes: Sendable {
     let store: Store
     let files: ConversationFiles

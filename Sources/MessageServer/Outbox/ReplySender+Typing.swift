@@ -32,7 +32,7 @@ extension ReplySender {
         let pause = Duration.milliseconds(start.due.milliseconds - SteadyClock.now().milliseconds)
         await withTaskGroup { group in
             group.addTask { [gateway, logger] in
-                await TypingIndicators.sender(gateway, logger)(
+                await TypingIndicators.sender(gateway, isAutomatic: true, logger)(
                     ConversationID(business: start.business, customer: start.customer), true)
             }
             // A cancelled sleep ends early.

@@ -212,13 +212,16 @@ extension TypingIndicators {
     }
 
     /// Returns a sender that sends through Apple's gateway, and logs a failure at the level debug.
-    static func sender(_ gateway: GatewayClient, _ logger: Logger) -> Sender {
-        { name, isTyping in
+    static func sender(_ gateway: GatewayClient, isAutomatic: Bool, _ logger: Logger) -> Sender {
+        var options = SendOptions()
+        options.isAutomatic = isAutomatic
+        return { [options] name, isTyping in
             let id = MessageID.random()
             let message = isTyping ? OutboundMessage.typingStart : .typingEnd
             let body = message.encodeToSend(id: id, from: name.business, to: name.customer)
             do throws(GatewayError) {
-                _ = try await gateway.send(body, id: id, from: name.business, to: name.customer)
+                _ = try await gateway.send(
+                    body, id: id, from: name.business, to: name.customer, options: options)
             } catch {
                 logger.debug(
                     "typing indicator not sent",

@@ -20,6 +20,7 @@ struct OutboxQueue: Sendable {
         let id: ReplyID
         let conversation: ConversationKey
         let decidedAt: Timestamp
+        /// Whether the entry is an indicator that shows that somebody types.
         let isTyping: Bool
         /// The number of failed attempts.
         var attempts = 0
@@ -93,6 +94,8 @@ struct OutboxQueue: Sendable {
     private var decisions = MinimumHeap<Alarm>()
     /// The pauses that began since ``takeBegunPauses()``.
     private var begunPauses: [ReplyPause] = []
+    /// When the handler's own indicator was sent in conversations without a later reply, of ``SteadyClock``.
+    private var typedAt: [ConversationKey: Timestamp] = [:]
     /// The conversations whose replies are not sent until `releaseHeld` is called.
     private var held: Set<ConversationKey> = []
 
@@ -160,7 +163,7 @@ struct OutboxQueue: Sendable {
         guard nodes[id] == nil else { return }
         var entry = entry
         // The handler's own indicator already announces the reply behind it.
-        if let last = lines[key]?.last, nodes[last]?.entry.isTyping == true { entry.pause = nil }
+        if isTyping(in: key, at: entry.pause?.decidedAt) { entry.pause = nil }
         nodes[id] = Node(entry: entry, previous: lines[key]?.last)
         if let last = lines[key]?.last {
             nodes[last]?.next = id
@@ -173,6 +176,30 @@ struct OutboxQueue: Sendable {
             advance(key)
         }
     }
+
+    /// Whether the last entry of a conversation is an indicator, or one was sent lately.
+    private func isTyping(in key: ConversationKey, at now: Timestamp?) -> Bool {
+        if let last = lines[key]?.last { return nodes[last]?.entry.isTyping == true }
+        guard let now, let typedAt = typedAt[key] else { return false }
+        return now < typedAt.advanced(by: Self.shownTime)
+    }
+
+    /// Remembers an indicator until the next reply; when there are too many, those that are over are forgotten, or all.
+    private mutating func recordEnd(of entry: Entry, at now: Timestamp?) {
+        guard entry.isTyping, let now else {
+            typedAt[entry.conversation] = nil
+            return
+        }
+        if typedAt.count >= Self.maximumTyped {
+            typedAt = typedAt.filter { now < $0.value.advanced(by: Self.shownTime) }
+            if typedAt.count >= Self.maximumTyped { typedAt = [:] }
+        }
+        typedAt[entry.conversation] = now
+    }
+
+    /// For how long a device shows an indicator; this project's figure, as for persons.
+    private static let shownTime = Duration.seconds(30)
+    private static let maximumTyped = 1024
 
     /// Leases the first entry of a conversation that `selection` allows; nil when none can be sent now.
     ///
@@ -299,6 +326,7 @@ struct OutboxQueue: Sendable {
         nodes[id] = nil
         nodes.shrink()
         unlink(node, id)
+        recordEnd(of: node.entry, at: steady)
         businesses[key.business]?.backlog.count -= 1
         if let now { businesses[key.business]?.backlog.endedAt = now }
         if node.previous == nil, lines[key] != nil {

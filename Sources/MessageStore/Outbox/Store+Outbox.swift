@@ -206,7 +206,7 @@ extension Store {
                 author: reply.author ?? outcome.author, attributes: delivery.attributes)
             return (
                 entry: OutboxQueue.Entry(
-                    id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind.isTyping,
+                    id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind == .typingStart,
                     pause: isPaused
                         ? outbox.pause(
                             before: reply, of: delivery.business, end: index == 0 ? firstEnd : nil) : nil),
@@ -265,7 +265,7 @@ extension Outbox {
             author: message.author, until: message.until, attributes: message.attributes)
         let entry = OutboxQueue.Entry(
             id: id, conversation: ConversationKey(business: message.business, customer: message.customer),
-            decidedAt: message.receivedAt, isTyping: reply.kind.isTyping,
+            decidedAt: message.receivedAt, isTyping: reply.kind == .typingStart,
             pause: isRetry || message.author?.isPerson == true
                 ? nil : pause(before: reply, of: message.business))
         let item = Item(

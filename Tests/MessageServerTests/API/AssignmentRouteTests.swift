@@ -347,6 +347,7 @@ import Testing
         #expect(try await post(server, path + "/typing", #"{"typing":false}"#).status == 200)
         let sent = await server.gateway.waitForMessages(count: 3, customer: customer.id)
         #expect(sent.dropFirst().map { $0.message.root["type"]?.string } == ["typing_start", "typing_end"])
+        #expect(sent.map(\.isAutomatic) == [true, false, false])
         #expect(try server.conversation(of: customer).count == 2)
         await server.stop()
     }

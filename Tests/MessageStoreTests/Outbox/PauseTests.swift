@@ -14,12 +14,14 @@ import Testing
     private func id(_ record: UInt64) -> ReplyID { ReplyID(record: record, index: 0) }
 
     private func entry(
-        _ record: UInt64, pause seconds: Double? = 2, until end: Double? = nil, isTyping: Bool = false
+        _ record: UInt64, pause seconds: Double? = 2, until end: Double? = nil, isTyping: Bool = false,
+        decidedAt: Double = 0
     ) -> OutboxQueue.Entry {
         OutboxQueue.Entry(
-            id: id(record), conversation: first, decidedAt: now, isTyping: isTyping,
+            id: id(record), conversation: first, decidedAt: later(decidedAt), isTyping: isTyping,
             pause: seconds.map {
-                OutboxQueue.Pause(length: .seconds($0), decidedAt: now, end: end.map { later($0) })
+                OutboxQueue.Pause(
+                    length: .seconds($0), decidedAt: later(decidedAt), end: end.map { later($0) })
             })
     }
 
@@ -68,6 +70,41 @@ import Testing
         _ = queue.settle(id(2), steady: later(1.7))
         #expect(lease(&queue, 1.7) == 3)
         #expect(queue.takeBegunPauses().map(\.due) == [later(1)])
+    }
+
+    @Test(arguments: [(1.0, false), (29.9, false), (30, true)])
+    func `a reply within 30 seconds behind the handler's own indicator has no pause`(
+        _ seconds: Double, _ isPaused: Bool
+    ) {
+        var queue = OutboxQueue()
+        queue.add(entry(1, pause: nil, isTyping: true))
+        #expect(lease(&queue, 0) == 1)
+        _ = queue.settle(id(1), steady: now)
+        queue.add(entry(2, decidedAt: seconds))
+        #expect((lease(&queue, seconds) == nil) == isPaused)
+        #expect(lease(&queue, seconds + 2) == (isPaused ? 2 : nil))
+        _ = queue.settle(id(2), steady: later(seconds + 2))
+        // The indicator announced the first reply only.
+        queue.add(entry(3, decidedAt: seconds + 2))
+        #expect(lease(&queue, seconds + 2) == nil)
+    }
+
+    @Test func `the indicators of many conversations are forgotten, and cost their replies a pause`() {
+        var queue = OutboxQueue()
+        for record in 1...1025 as ClosedRange<UInt64> {
+            let key = ConversationKey(business: business, customer: CustomerID("c\(record)"))
+            queue.add(
+                OutboxQueue.Entry(id: id(record), conversation: key, decidedAt: now, isTyping: true))
+            _ = queue.settle(id(record), steady: now)
+        }
+        for (record, isPaused) in [(1, true), (1025, false)] as [(UInt64, Bool)] {
+            let key = ConversationKey(business: business, customer: CustomerID("c\(record)"))
+            queue.add(
+                OutboxQueue.Entry(
+                    id: id(2000 + record), conversation: key, decidedAt: now, isTyping: false,
+                    pause: OutboxQueue.Pause(length: .seconds(1), decidedAt: now)))
+            #expect((lease(&queue, 0) == nil) == isPaused)
+        }
     }
 
     @Test func `a probe of the gateway waits for no pause`() {
