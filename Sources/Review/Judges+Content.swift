@@ -102,8 +102,9 @@ extension Judges {
             guard let words = words(of: transcript.scene, evidence) else { continue }
             var mayAsk = false
             for place in Evidence.turns(of: transcript) {
+                // The text before a yes or no names the data that it is about.
+                if place.turn.messages.contains(where: isYesOrNo) { mayAsk = true }
                 for line in place.turn.messages where line.author != .person {
-                    if isYesOrNo(line) { mayAsk = true }
                     let text = asked(line)
                     guard !text.isEmpty else { continue }
                     if line.kind == .text, let secret = Words(text).first(of: words.secrets) {

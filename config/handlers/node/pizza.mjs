@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// A pizza bot: text, list with sections, time, form, and a summary with a link and a picture.
+// A pizza bot: text, list with sections, time, yes or no, form, and a summary with a link and a picture.
 //
 //     balloon dev --handler ./pizza.mjs              as a child process
 //     HANDLER_SECRET=… ./pizza.mjs --http 9000       as an HTTP service, with the same code
@@ -31,6 +31,7 @@ on.text((event) => {
     delete event.state.asksForAddress;
     return summary(event, "Thank you");
   }
+  if (["yes", "no"].includes(words) && event.state.time) return permission(event, words);
   if (words.includes("pizza")) return menu();
   // The question is a text: a device shows the summary of a quick reply only in its notification.
   return ["What can we do for you?", quickReply("Please choose", [["order", "Order a pizza"], ["person", "Talk to a person"]], {
@@ -38,7 +39,10 @@ on.text((event) => {
   })];
 });
 
-on.quickReply((event) => (event.selectedIdentifier === "person" ? handoff("asked for a person") : menu()));
+on.quickReply((event) => {
+  if (event.selectedIdentifier === "person") return handoff("asked for a person");
+  return ["yes", "no"].includes(event.selectedIdentifier) ? permission(event, event.selectedIdentifier) : menu();
+});
 
 on.listPicker((event) => {
   const chosen = (event.selectedIdentifiers ?? []).filter((name) => name in NAMES);
@@ -54,6 +58,14 @@ on.listPicker((event) => {
 
 on.timePicker((event) => {
   event.state.time = event.startTime;
+  // Apple wants a yes or no before a bot asks for personal data.
+  return ["May we ask for your name and address?", quickReply("Please choose", [["yes", "Yes"], ["no", "No"]], {
+    reusable: true, fallback: "Write yes or no.",
+  })];
+});
+
+function permission(event, answer) {
+  if (answer === "no") return handoff("gives no address", "A colleague answers in a few minutes.");
   // A device that shows no form answers in words.
   event.state.asksForAddress = !event.can("FORM");
   return form("Where shall we bring it?", [
@@ -61,7 +73,7 @@ on.timePicker((event) => {
     inputPage("address", "What is your address?", { required: true, multiline: true, maximumCharacterCount: 200 }),
     pickerPage("payment", "How do you pay?", [["cash", "Cash"], ["card", "Card"]], { label: "Payment" }),
   ], { reply: "Address", fallback: "Where shall we bring it? Please write your name, your address, and cash or card." });
-});
+}
 
 on.form((event) => summary(event, event.answers?.name?.join(" ") || "Thank you"));
 

@@ -27,7 +27,10 @@ async function order(customer) {
   assert.equal(complaint.body, "Please choose at least one pizza.");
   const [times] = await customer(null, { choose: "Margherita,Cola" });
   const slot = times.interactiveData.data.event.timeslots[1];
-  const [form] = await customer(null, { choose: 2 });
+  const [question, permission] = await customer(null, { choose: 2 });
+  assert.equal(question.body, "May we ask for your name and address?");
+  assert.deepEqual(permission.interactiveData.data["quick-reply"].items.map(({ title }) => title), ["Yes", "No"]);
+  const [form] = await customer(null, { choose: "Yes" });
   const { pages } = form.interactiveData.data.dynamic.data;
   assert.deepEqual(pages.map(({ pageIdentifier }) => pageIdentifier), ["name", "address", "payment"]);
   const [summary, link] = await customer(null, { fill: { name: "Ada", address: "1 Long Street", payment: "Card" } });
@@ -49,7 +52,9 @@ test("a customer whose device shows lists only orders in words", { skip }, () =>
   const [menu] = await customer("text", { text: "pizza", device });
   assert.ok("listPicker" in menu.interactiveData.data);
   await customer(null, { choose: "Margherita", device });
-  const [question] = await customer(null, { choose: 1, device });
+  const [, permission] = await customer(null, { choose: 1, device });
+  assert.equal(permission.body, "Write yes or no.");
+  const [question] = await customer("text", { text: "yes", device });
   assert.match(question.body, /^Where shall we bring it\?/u);
   const [summary] = await customer("text", { text: "Ada, 1 Long Street, card", device });
   assert.match(summary.body, /we bring Margherita at/u);

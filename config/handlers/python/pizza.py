@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A pizza bot: text, list with sections, time, form, and a summary with a link and a picture.
+"""A pizza bot: text, list with sections, time, yes or no, form, and a summary with a link and a picture.
 
     balloon dev --handler ./pizza.py               as a child process
     HANDLER_SECRET=… ./pizza.py --http 9000        as an HTTP service, with the same code
@@ -29,6 +29,8 @@ def text(event):
     if event.state.pop("asksForAddress", False):
         # The fallback of the form asked for it.
         return summary(event, "Thank you")
+    if words in ("yes", "no") and "time" in event.state:
+        return permission(event, words)
     if "pizza" not in words:
         # The question is a text: a device shows the summary of a quick reply only in its notification.
         return ["What can we do for you?", quick_reply(
@@ -39,7 +41,9 @@ def text(event):
 
 @on.quickReply
 def quick_reply_chosen(event):
-    return handoff("asked for a person") if event.selected_identifier == "person" else menu()
+    if event.selected_identifier == "person":
+        return handoff("asked for a person")
+    return permission(event, event.selected_identifier) if event.selected_identifier in ("yes", "no") else menu()
 
 
 def menu():
@@ -64,6 +68,14 @@ def list_chosen(event):
 @on.timePicker
 def time_chosen(event):
     event.state["time"] = event.start_time
+    # Apple wants a yes or no before a bot asks for personal data.
+    return ["May we ask for your name and address?", quick_reply(
+        "Please choose", [("yes", "Yes"), ("no", "No")], reusable=True, fallback="Write yes or no.")]
+
+
+def permission(event, answer):
+    if answer == "no":
+        return handoff("gives no address", "A colleague answers in a few minutes.")
     # A device that shows no form answers in words.
     event.state["asksForAddress"] = not event.can("FORM")
     return form("Where shall we bring it?", [

@@ -36,7 +36,10 @@ def order(customer):
     assert complaint["body"] == "Please choose at least one pizza."
     [times] = customer(choose="Margherita,Cola")
     slot = times["interactiveData"]["data"]["event"]["timeslots"][1]
-    [form] = customer(choose=2)
+    question, permission = customer(choose=2)
+    assert question["body"] == "May we ask for your name and address?"
+    assert [item["title"] for item in permission["interactiveData"]["data"]["quick-reply"]["items"]] == ["Yes", "No"]
+    [form] = customer(choose="Yes")
     pages = form["interactiveData"]["data"]["dynamic"]["data"]["pages"]
     assert [page["pageIdentifier"] for page in pages] == ["name", "address", "payment"]
     summary, link = customer(fill={"name": "Ada", "address": "1 Long Street", "payment": "Card"})
@@ -60,7 +63,9 @@ def test_a_customer_whose_device_shows_lists_only_orders_in_words():
         [menu] = customer("text", text="pizza", device="old-iphone")
         assert "listPicker" in menu["interactiveData"]["data"]
         customer(choose="Margherita", device="old-iphone")
-        [question] = customer(choose=1, device="old-iphone")
+        _, permission = customer(choose=1, device="old-iphone")
+        assert permission["body"] == "Write yes or no."
+        [question] = customer("text", text="yes", device="old-iphone")
         assert question["body"].startswith("Where shall we bring it?")
         summary, _ = customer("text", text="Ada, 1 Long Street, card", device="old-iphone")
         assert "we bring Margherita at" in summary["body"]
