@@ -23,11 +23,12 @@ package struct RestartableServer: Sendable {
 
     /// Starts the gateway and writes the configuration of `program`, whose first business has the built-in `handler`.
     ///
-    /// There is a second business if it has a handler.     /// The data directory is on `disk`, if there is one. The API is served when there is an `apiToken`, a SHA-256 in
-    /// hexadecimal.
+    /// `settings` are further members of that business's file. There is a second business if it has a handler. The data
+    /// directory is on `disk`, if there is one. The API is served when there is an `apiToken`, a SHA-256 in hexadecimal.
     package init(
         _ program: String = "CrashTestServer", handler: String = #"{"builtin": "token"}"#,
-        secondHandler: String? = nil, shutdownSeconds: Int = 25, disk: SmallDisk? = nil,
+        settings: String = "", secondHandler: String? = nil, shutdownSeconds: Int = 25,
+        disk: SmallDisk? = nil,
         apiToken: String? = nil
     ) async throws {
         data = (disk?.path ?? directory.path) + "/data"
@@ -49,7 +50,7 @@ package struct RestartableServer: Sendable {
              "gateway": {"url": "http://\(address)/v1", "downloadHosts": ["\(address)"]}}
             """,
             "businesses/one.json": """
-            {"businessID": "\(ServerUnderTest.business)", "name": "One", "handler": \(handler)}
+            {"businessID": "\(ServerUnderTest.business)", "name": "One", "handler": \(handler)\(settings)}
             """,
         ]
         files["businesses/two.json"] = secondHandler.map {

@@ -15,6 +15,8 @@ enum Moment {
     case replies(Int)
     /// The gateway has accepted a message and never answers.
     case acceptance
+    /// A customer sees that somebody types, and has not got the message behind it.
+    case indicator
     /// The server stops, and is writing its last checkpoint and snapshot.
     case snapshot
 
@@ -103,6 +105,12 @@ final class Crowd: Sendable {
                 await server.kill()
             case .acceptance:
                 _ = await restartable.gateway.waitForMessages(after: taken)
+                await server.kill()
+            case .indicator:
+                #expect(
+                    await eventually {
+                        restartable.gateway.messages().dropFirst(taken).contains { Self.isTyping($0) }
+                    })
                 await server.kill()
             case .snapshot:
                 _ = await restartable.gateway.waitForMessages(count: 20, after: taken)
@@ -205,6 +213,22 @@ final class Crowd: Sendable {
         #expect(Set(answered).count == answered.count)
         #expect(Set(answered).union(expired) == Set(texts).subtracting(givenUp))
         return dead.count
+    }
+
+    /// Checks that the replies to each customer have reached the gateway in the order of the texts.
+    func checkOrder(_ messages: [DeliveredMessage]) {
+        var last: [CustomerID: Int] = [:]
+        for message in messages {
+            guard let text = Self.answered(by: message.message.root),
+                let number = text.split(separator: "-").last.flatMap({ Int($0) })
+            else { continue }
+            #expect(number > last[message.customer] ?? -1, "out of order at the gateway: \(text)")
+            last[message.customer] = number
+        }
+    }
+
+    static func isTyping(_ message: DeliveredMessage) -> Bool {
+        message.message.root["type"]?.string == "typing_start"
     }
 
     /// The text that a reply of `CrashTestServer` answers.
