@@ -17,7 +17,7 @@ extension Brief {
         let members = [
             "$schema", "format", "useCases", "languages", "hours", "closedText", "agents", "signIn",
             "domains", "brand",
-            "logos", "notices", "declarations",
+            "logos", "entryPages", "notices", "declarations",
         ]
         try Self.check(root, members)
         useCases = try Self.list(root["useCases"], at: 8) { value throws(Mistake) in
@@ -46,6 +46,7 @@ extension Brief {
             return Logo(
                 file: try Self.text(value["file"]), background: try Self.text(value["background"]))
         }
+        entryPages = try Self.texts(root["entryPages"])
         // Rows that `--write-brief` left empty say nothing.
         useCases.removeAll { $0.words.isEmpty }
         languages.removeAll { $0.locale.isEmpty }
@@ -95,6 +96,7 @@ extension Brief {
             Self.block(
                 "logos",
                 logos.map { "{ \"file\": \(quoted($0.file)), \"background\": \(quoted($0.background)) }" }))
+        lines.append("\"entryPages\": \(Self.array(entryPages))")
         lines.append("\"notices\": \(notices.map(Self.array) ?? "null")")
         let declared = Declaration.allCases.map {
             "\(quoted($0.rawValue)): \(declarations[$0].map { "\($0)" } ?? "null")"

@@ -27,7 +27,7 @@ package struct Brief: Sendable, Equatable {
         }
     }
 
-    /// A person of the help desk.
+    /// A person of the help desk: the words at the take-over, and a closing sentence as the last one.
     package struct Agent: Sendable, Equatable {
         package var name = ""
         package var says: [String] = []
@@ -54,6 +54,8 @@ package struct Brief: Sendable, Equatable {
     /// The name as it is registered with Apple.
     package var brand = ""
     package var logos: [Logo] = []
+    /// Pages of the website with the button that begins a conversation: files, or addresses with https.
+    package var entryPages: [String] = []
     /// Notices about orders or the account that the business sends; empty for none, nil when the brief does not say.
     package var notices: [String]?
     /// The declarations of the business, by the names of ``Declaration``; nil when the brief does not say.

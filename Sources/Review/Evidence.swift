@@ -6,8 +6,10 @@ package struct Evidence: Sendable {
     package let business: ReviewedBusiness
     /// The scenes as they were played.
     package let transcripts: [Transcript]
-    /// The logo files of the brief, by their paths; nil for a file that cannot be read.
-    package var logos: [String: [UInt8]?] = [:]
+    /// The logos and pages that the brief names, by their paths; one that cannot be read is missing.
+    package var files: [String: [UInt8]] = [:]
+    /// Days since the last message of the running server; nil when the review knows none.
+    package var idleDays: Int?
 
     /// Creates evidence.
     package init(_ brief: Brief, _ business: ReviewedBusiness, _ transcripts: [Transcript]) {
@@ -59,8 +61,12 @@ package struct Evidence: Sendable {
 package struct ReviewedBusiness: Sendable {
     /// The name for people.
     package var name: String
+    /// Apple's identifier of the business; empty when the review chose one.
+    package var id = ""
     /// Whether persons can answer.
     package var hasPeople = false
+    /// Whether the file says when persons answer.
+    package var hasHours = false
     /// The words that lead to a person, in all languages.
     package var words: [String] = []
     /// Whether the server answers with a menu itself.

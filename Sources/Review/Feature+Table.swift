@@ -53,7 +53,10 @@ extension Feature {
         return Set(turns.compactMap(\.turn.queue)).count > 1 ? turns.last?.quote : nil
     }
 
-    private static let channel: @Sendable (Evidence) -> Finding.Quote? = { _ in nil }
+    private static let landing = turn(.features) { place in
+        place.transcript.scene.steps.contains(.landing(onlyID: true))
+            && place.transcript.turns.allSatisfy { $0.refusal == nil }
+    }
 
     private static let inOrder: @Sendable (Evidence) -> Finding.Quote? = { evidence in
         evidence.transcripts.flatMap(Evidence.turns).first { place in
@@ -119,8 +122,8 @@ extension Feature {
             and: queues),
         Feature(
             16, "channel and landing page", show: "a brand chooses the MSP; the page has its name and logo",
-            by: channel,
-            and: channel),
+            by: landing,
+            and: landing),
         Feature(
             17, "capabilities of devices",
             show: "a substitute where a device lacks a kind; the inbox refuses it",

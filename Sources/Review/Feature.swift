@@ -50,9 +50,4 @@ package struct Feature: Sendable {
         guard let quote else { return need == .optional ? "optional, not shown" : "not shown" }
         return "shown in \"\(quote.scene)\", turn \(quote.turn + 1)"
     }
-
-    /// Whether every feature that Apple wants from the server itself was shown; a bot need not use every kind.
-    package static func missing(_ evidence: Evidence) -> [Int] {
-        all.filter { $0.agent == .yes && $0.agentProof(evidence) == nil }.map(\.number)
-    }
 }

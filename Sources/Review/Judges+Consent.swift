@@ -26,8 +26,17 @@ extension Judges {
         }
     }
 
-    static func survey(_ evidence: Evidence) -> [Finding] {
-        var findings: [Finding] = []
+    static func ending(_ evidence: Evidence) -> [Finding] {
+        var findings = evidence.played(.ending).compactMap { transcript -> Finding? in
+            guard evidence.brief.agent(second: false).says.isEmpty == false else {
+                return .notTested("the brief has no \"agents\" with the texts that they write")
+            }
+            guard let words = words(of: transcript.scene, evidence), let last = transcript.messages.last,
+                Words(last.words).first(of: words.closings + words.survey) == nil,
+                let place = Evidence.turns(of: transcript).last(where: { !$0.turn.messages.isEmpty })
+            else { return nil }
+            return .advice("The person ends without a closing sentence.", [place.quote])
+        }
         for transcript in evidence.transcripts {
             guard let words = words(of: transcript.scene, evidence) else { continue }
             let surveys = Evidence.turns(of: transcript).filter { place in

@@ -2,7 +2,7 @@ extension Judges {
     static func logos(_ evidence: Evidence) -> [Finding] {
         guard !evidence.brief.logos.isEmpty else { return [.notTested("the brief has no \"logos\"")] }
         return evidence.brief.logos.flatMap { logo -> [Finding] in
-            guard let bytes = evidence.logos[logo.file].flatMap(\.self) else {
+            guard let bytes = evidence.files[logo.file] else {
                 return [.objection("\(logo.file) cannot be read.")]
             }
             let unmeasured: [Finding] =

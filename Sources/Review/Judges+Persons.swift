@@ -119,8 +119,8 @@ extension Judges {
 
     static func night(_ evidence: Evidence) -> [Finding] {
         if evidence.played(.closed).isEmpty { return [.notTested("the business's file has no \"people\"")] }
-        guard !evidence.brief.closedText.isEmpty else {
-            return [.notTested("the brief has no \"closedText\"")]
+        guard evidence.business.hasHours || !evidence.brief.closedText.isEmpty else {
+            return [.notTested("the file has no \"hours\", and the brief no \"closedText\"")]
         }
         return evidence.played(.closed).compactMap { transcript -> Finding? in
             guard let place = Evidence.turns(of: transcript).last(where: { $0.turn.actor == .customer })

@@ -54,11 +54,48 @@ enum Judges {
     }
 
     static func recordings(_ evidence: Evidence) -> [Finding] {
-        [
-            .look("Record the scenes that --script lists, on a device."),
+        [.look("Record the scenes that --script lists, on a device.")]
+    }
+
+    static func entryPages(_ evidence: Evidence) -> [Finding] {
+        let pages = evidence.brief.entryPages
+        let missing: [Finding] = pages.isEmpty ? [.notTested("the brief has no \"entryPages\"")] : []
+        let faults = pages.flatMap { page -> [Finding] in
+            guard let bytes = evidence.files[page] else { return [.notTested("\(page) cannot be read")] }
+            return entryFaults(String(decoding: bytes, as: UTF8.self).lowercased(), evidence.business.id)
+                .map { .advice("\(page) \($0)") }
+        }
+        return missing + faults + [
             .look(
-                "Look at the website: the button has Apple's style and title, is as large as other contacts, is never dimmed, and is hidden on devices that lack Apple Messages."
-            ),
+                "Look at the website: the button has Apple's style and title, is as large as other contacts, and is never dimmed."
+            )
         ]
+    }
+
+    /// The faults of a page in small letters; Apple's script hides the button where Apple Messages is missing.
+    private static func entryFaults(_ page: String, _ id: String) -> [String] {
+        guard page.contains("data-apple-business-id") || page.contains("bcrw.apple.com/urn:biz:") else {
+            return ["has no button of Apple Messages for Business."]
+        }
+        var faults: [String] = []
+        if !page.contains(id.lowercased()) { faults.append("leads to another business than \(id).") }
+        if !page.contains("businesschat/start-chat-button") {
+            faults.append("has a link of its own: Apple's script hides it on devices that cannot use it.")
+        }
+        return faults
+    }
+
+    /// Days without a message after which a business should worry; two of Apple's three months.
+    private static let longestSilence = 60
+
+    static func idleness(_ evidence: Evidence) -> [Finding] {
+        guard let days = evidence.idleDays else {
+            return [
+                .notTested("no stored conversation: name the running server's configuration with --config")
+            ]
+        }
+        return days < longestSilence
+            ? []
+            : [.advice("The last message is \(days) days old: write to the business from a device.")]
     }
 }

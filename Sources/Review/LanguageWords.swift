@@ -22,6 +22,8 @@ struct LanguageWords: Sendable {
     let secrets: [String]
     /// Questions how satisfied the customer was.
     let survey: [String]
+    /// Words at the end of a conversation.
+    let closings: [String]
 
     /// The language of a locale, such as `de` of `de_AT`.
     static func key(_ locale: String) -> String {
@@ -63,7 +65,11 @@ struct LanguageWords: Sendable {
             "email", "e-mail", "phone number", "date of birth", "birthday", "address", "telephone number",
         ],
         secrets: ["password", "pin", "card number", "credit card", "cvv", "security code"],
-        survey: ["how satisfied", "rate", "rating", "how did we do", "stars", "feedback"])
+        survey: ["how satisfied", "rate", "rating", "how did we do", "stars", "feedback"],
+        closings: [
+            "goodbye", "bye", "thank you", "thanks", "take care", "have a nice", "have a good",
+            "anything else",
+        ])
 
     private static let german = LanguageWords(
         disclosure: [
@@ -91,7 +97,8 @@ struct LanguageWords: Sendable {
         secrets: [
             "passwort", "kennwort", "pin", "kartennummer", "kreditkarte", "kreditkartennummer", "prüfziffer",
         ],
-        survey: ["wie zufrieden", "bewerten", "bewertung", "sterne", "feedback"])
+        survey: ["wie zufrieden", "bewerten", "bewertung", "sterne", "feedback"],
+        closings: ["danke", "dank", "auf wiedersehen", "tschüss", "schönen tag", "bis bald", "alles gute"])
 
     private static let french = LanguageWords(
         disclosure: [
@@ -115,7 +122,8 @@ struct LanguageWords: Sendable {
         offers: ["soldes", "remise", "promotion", "offre", "réduction", "gratuit"],
         personal: ["e-mail", "email", "téléphone", "date de naissance", "adresse"],
         secrets: ["mot de passe", "code pin", "numéro de carte", "carte bancaire", "cryptogramme"],
-        survey: ["satisfait", "satisfaite", "noter", "note", "étoiles", "avis"])
+        survey: ["satisfait", "satisfaite", "noter", "note", "étoiles", "avis"],
+        closings: ["merci", "au revoir", "bonne journée", "à bientôt"])
 
     private static let spanish = LanguageWords(
         disclosure: [
@@ -140,7 +148,8 @@ struct LanguageWords: Sendable {
             "correo electrónico", "e-mail", "email", "teléfono", "fecha de nacimiento", "dirección",
         ],
         secrets: ["contraseña", "pin", "número de tarjeta", "tarjeta de crédito", "código de seguridad"],
-        survey: ["satisfecho", "satisfecha", "valorar", "valoración", "estrellas", "opinión"])
+        survey: ["satisfecho", "satisfecha", "valorar", "valoración", "estrellas", "opinión"],
+        closings: ["gracias", "adiós", "hasta luego", "buen día", "hasta pronto"])
 }
 
 /// A text as words in small letters.

@@ -121,9 +121,9 @@ extension ReviewCheck {
             29, "A silent customer gets at most one reminder.",
             "P1", from: "Apple: policies", .apple, [.silence], Judges.silence),
         ReviewCheck(
-            30, "The survey follows the end, once.",
+            30, "A person ends with a closing sentence, and the survey follows the end, once.",
             "G6", from: "Amazon Connect; Sprinklr", .vendors, [.ending, .greeting, .buttons, .useCases],
-            Judges.survey),
+            Judges.ending),
         ReviewCheck(
             31, "Apple's sentence about unsubscribing precedes the first notice.",
             "P3", from: "Apple: policies; Infobip", .apple, [.notices], Judges.noticeSentence),
@@ -142,7 +142,13 @@ extension ReviewCheck {
         ReviewCheck(
             36,
             "The recordings show the basic conversation, the night, the returning customer and each button.",
-            "R2 E8 G4", from: "LiveChat", .vendor, [.greeting, .buttons, .returning, .closed],
+            "R2 G4", from: "LiveChat", .vendor, [.greeting, .buttons, .returning, .closed],
             Judges.recordings),
+        ReviewCheck(
+            37, "The website's button is Apple's, leads to this business, and is as large as other contacts.",
+            "E8", from: "Apple: Human Interface Guidelines, FAQ", .apple, [], Judges.entryPages),
+        ReviewCheck(
+            38, "The account is in use: Apple may deactivate one without a message for three months.",
+            "R4", from: "Webex; Apple: policies, as quoted", .quoted, [], Judges.idleness),
     ]
 }

@@ -99,10 +99,7 @@ package struct ReviewPlan: Sendable {
                 ]),
             scene(
                 .ending, "a person ends the conversation",
-                [
-                    hi, .say("help"), .claim(second: false), .write(greeting.first ?? "Hello, this is Ana."),
-                    .write("Thank you, goodbye."), .close,
-                ]),
+                [hi, .say("help"), .claim(second: false)] + writes + [.close]),
         ]
     }
 
@@ -163,6 +160,7 @@ package struct ReviewPlan: Sendable {
             Scene(
                 .features, "a person writes to a device that lacks forms", device: .mac, locale: brief.locale,
                 taken + [.type, .show(.form)]),
+            scene(.features, "the landing page", [.landing(onlyID: false), .landing(onlyID: true)]),
             scene(.features, "requests with other tokens", [hi] + Step.Token.allCases.map { .knock($0) }),
         ]
             + business.intents.prefix(2).map {

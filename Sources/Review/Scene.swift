@@ -82,6 +82,8 @@ package enum Step: Sendable, Equatable {
     case show(FeatureMessage)
     /// A request with this token arrives, as Apple never sends one.
     case knock(Token)
+    /// A brand opens the landing page from Apple Business Register; a test account sends its identifier only.
+    case landing(onlyID: Bool)
     /// A program sends a notice.
     case notify(String)
     /// Nothing happens for this time.

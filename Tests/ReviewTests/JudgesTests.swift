@@ -193,6 +193,9 @@ import Testing
             check: 30, verdict: .advice, words: "2 times",
             story: ["> Hi", "< Please rate us.", "> Hi", "< Please rate us."]),
         Fault(
+            check: 30, verdict: .advice, words: "without a closing sentence", play: .ending,
+            story: ["> help", waits, "- Ana writes", "& Hello, I'm Ana. #person", "- closes #closed"]),
+        Fault(
             check: 31, verdict: .objection, words: "Unsubscribe", play: .notices,
             story: ["> Hi", "< Hello", "- a notice", "= Your bread is ready."]),
         Fault(
@@ -261,6 +264,10 @@ import Testing
             23, .greeting,
             ["> Hi", "< " + JudgedScene.quickReply("Yes", "No"), "> Yes", "< What is your email?"]
         ),
+        (
+            30, .ending,
+            ["> help", waits, "- Ana writes", "& Thank you, goodbye. #person", "- closes #closed"]
+        ),
         (28, .deletion, ["> Hi", "< Hello", "> [deletes] #closed", "- a notice #closed", "> Hi", "< Hello"]),
         (32, .consent, ["> Hi", "< Hello", "> stop", "< You get no notices from us."]),
     ]
@@ -275,7 +282,7 @@ import Testing
     }
 
     @Test func `every check with a judge of messages has a fault in the table`() {
-        let unseen: Set<Int> = [1, 2, 36]
+        let unseen: Set<Int> = [1, 2, 36, 37, 38]
         let named = Set(Self.faults.map(\.check))
         #expect(ReviewCheck.all.map(\.number).filter { !named.contains($0) && !unseen.contains($0) } == [])
     }
@@ -297,6 +304,39 @@ import Testing
         #expect(some.findings.contains { $0.words.contains("denies") })
     }
 
+    private static let button =
+        "<script src='https://static.cdn-apple.com/businesschat/start-chat-button/2/index.js'></script><div data-apple-business-id='B-1'>"
+
+    private static let pages: [(String?, String?)] = [
+        (nil, "cannot be read"), ("<p>Write to us</p>", "has no button"),
+        (button.replacing("B-1", with: "B-2"), "another business than b-1"),
+        ("<a href='https://bcrw.apple.com/urn:biz:b-1'>", "Apple's script"), (button, nil),
+    ]
+
+    @Test(arguments: pages)
+    func `the button of a page is Apple's and leads to the business`(_ page: String?, _ words: String?) throws
+    {
+        var brief = Brief()
+        brief.entryPages = ["contact.html"]
+        var business = Self.business
+        business.id = "b-1"
+        var evidence = Evidence(brief, business, [])
+        evidence.files["contact.html"] = page.map { Array($0.utf8) }
+        let findings = try #require(ReviewCheck.all.first { $0.number == 37 }).result(evidence).findings
+        #expect(findings.contains { $0.words.contains("cannot be read") } == (page == nil))
+        let faults = findings.filter { $0.verdict != .look }.map(\.words)
+        #expect(faults.count == (words == nil ? 0 : 1) && faults.allSatisfy { $0.contains(words ?? "") })
+    }
+
+    @Test(arguments: [(nil, .notTested), (59, .ok), (60, .advice)] as [(Int?, Finding.Verdict)])
+    func `an account without a message for two months is named`(_ days: Int?, _ verdict: Finding.Verdict)
+        throws
+    {
+        var evidence = Evidence(Brief(), Self.business, [])
+        evidence.idleDays = days
+        #expect(try #require(ReviewCheck.all.first { $0.number == 38 }).result(evidence).verdict == verdict)
+    }
+
     @Test func `a check without scenes of its own has no objection`() {
         let evidence = Evidence(Self.brief, Self.business, [])
         for check in ReviewCheck.all where check.number > 2 {
@@ -307,6 +347,7 @@ import Testing
     @Test(
         arguments: [
             ("C9-C15,C3", [3, 9, 10, 11, 12, 13, 14, 15]), ("c1", [1]), ("36", [36]), ("C40", nil),
+            ("C37-38", [37, 38]),
             ("C9-", nil), ("", nil), ("C5-C2", nil), ("x", nil),
         ] as [(String, [Int]?)])
     func `a selection of checks is read`(text: String, numbers: [Int]?) {

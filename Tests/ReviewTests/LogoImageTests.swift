@@ -41,7 +41,7 @@ import Testing
         var brief = Brief()
         brief.logos = [Brief.Logo(file: "logo.png")]
         var evidence = Evidence(brief, ReviewedBusiness(name: "Fish"), [])
-        evidence.logos["logo.png"] = bytes
+        evidence.files["logo.png"] = bytes
         return Judges.logos(evidence).map { "\($0.verdict.rawValue): \($0.words)" }
     }
 

@@ -23,7 +23,7 @@ import Testing
     @Test func `the JSON has the verdicts and the transcripts`() throws {
         let root = try JSONDocument(try Self.report().json).root
         let checks = root["checks"]?.elements.map(\.self) ?? []
-        #expect(checks.count == 36)
+        #expect(checks.count == 38)
         #expect(checks.first { $0["id"]?.string == "C8" }?["verdict"]?.string == "objection")
         #expect(checks.first { $0["id"]?.string == "C8" }?["findings"]?[0]?["quotes"]?[0]?["turn"]?.int == 0)
         #expect(root["scenes"]?[0]?["turns"]?[1]?["state"]?.string == "waiting")

@@ -8,13 +8,13 @@ import Testing
     private static let program = Fixture.directory + "/handlers/reviewed.py"
 
     /// Files of a business with the bot, and its brief.
-    private static func files(_ faults: [String], people: Bool = true, typing: Bool = false) throws
-        -> TemporaryDirectory
-    {
+    private static func files(
+        _ faults: [String], people: Bool = true, typing: Bool = false, night: String = ""
+    ) throws -> TemporaryDirectory {
         let directory = TemporaryDirectory()
         try Directory.make(directory.file("businesses"))
         let persons = """
-            , "people": { "text": "A colleague answers in a few minutes.", "phrases": ["help", "agent"], "words": {"de": ["hilfe"], "fr": ["aide"]} },
+            , "people": { "text": "A colleague answers in a few minutes.",\(night) "phrases": ["help", "agent"], "words": {"de": ["hilfe"], "fr": ["aide"]} },
             "texts": { "wait": { "de": "Eine Kollegin antwortet in wenigen Minuten.", "fr": "Une collègue répond dans quelques minutes." } },
             "fallback": { "text": "An agent will reply soon." }
             """
@@ -27,7 +27,7 @@ import Testing
               {"locale": "de_DE", "hello": "Hallo", "help": "Hilfe", "expect": "helfen"},
               {"locale": "fr_FR", "hello": "Bonjour", "help": "aide", "expect": "pour vous"}],
              "hours": "9 to 17", "closedText": "Closed: open again tomorrow, 9:00.", "brand": "Sam's Bread", "notices": [],
-             "agents": [{"name": "Ana", "says": ["Hello, this is Ana."]}, {"name": "Ben", "says": ["Hello, Ben here."]}],
+             "agents": [{"name": "Ana", "says": ["Hello, this is Ana.", "Thank you, goodbye."]}, {"name": "Ben", "says": ["Hello, Ben here."]}],
              "declarations": {"noExcludedIndustry": true, "oneCommercialAccount": true, "testAccounts": true, "agentsTrained": true, "testCredentials": true}}
             """
         let server = #"{"mspID": "msp", "secret": {"env": "BALLOON_SECRET"}}"#
@@ -109,6 +109,33 @@ import Testing
     func `the typing indicators that the server shows count as the bot's`(isShown: Bool) async throws {
         let (_, report) = try await Self.review(try Self.files([], typing: isShown), only: "C6")
         #expect(report["checks"]?[0]?["verdict"]?.string == (isShown ? "ok" : "advice"), "\(report)")
+    }
+
+    private static let hours = #"{"zone": "UTC", "week": {"mon-sun": ["00:00-24:00"]}}"#
+
+    @Test(
+        .timeLimit(.minutes(5)),
+        arguments: [
+            (#""hours": \#(hours), "closedText": "We are closed. A colleague answers {opensAt}.","#, "ok"),
+            (#""hours": \#(hours), "closedText": "We are closed.","#, "objection"),
+        ])
+    func `the night of a business with hours has the text of its file`(_ night: String, _ verdict: String)
+        async throws
+    {
+        let (_, report) = try await Self.review(try Self.files([], night: night), only: "C14")
+        #expect(report["checks"]?[0]?["verdict"]?.string == verdict, "\(report)")
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `the features of an MSP are shown`() async throws {
+        let directory = try Self.files([])
+        let result = try await Shell(directory: directory.path).run(
+            "balloon review --config server.json --brief brief.json --msp --log-level error")
+        let missing = result.output.split(separator: "\n").filter {
+            $0.first == "M" && $0.contains("agent: not shown")
+        }
+        // The bot's business has no queues.
+        #expect(result.status == 0 && missing.map { $0.prefix(3) } == ["M15"], "\(result.output)")
+        #expect(result.output.contains("M16  channel and landing page  bot: shown in \"the landing page\""))
     }
 
     @Test func `an HTTP service of a configuration is reviewed only with a confirmation`() async throws {

@@ -103,11 +103,14 @@ struct ReviewCommand: AsyncParsableCommand {
             return nil
         }
         let brief = try self.brief.map { path throws(CommandFailure) in try Self.read(path) } ?? Brief()
+        var business = ReviewedBusiness(configured)
+        if choice.config == nil { business.id = "" }
+        let stored = try choice.config.map { try StoredConversations(config: $0, configured) }
         if conversations {
-            let stored = try StoredConversations(config: folder.choice.config ?? "", configured)
-            let checks = ReviewCheck.all.filter { [4, 8, 16].contains($0.number) }
-            return ReviewReport(
-                checks, Evidence(brief, ReviewedBusiness(configured), try stored.transcripts()))
+            let checks = ReviewCheck.all.filter { [4, 8, 16, 38].contains($0.number) }
+            var evidence = Evidence(brief, business, try stored?.transcripts() ?? [])
+            evidence.idleDays = try stored?.idleDays()
+            return ReviewReport(checks, evidence)
         }
         if case .bound("http", _) = configured.handler, choice.handlerURL == nil, !yes {
             throw CommandFailure.unknownArgument(
@@ -116,13 +119,14 @@ struct ReviewCommand: AsyncParsableCommand {
                 hint: "name a test address with --handler-url, or confirm with --yes")
         }
         if msp {
-            let evidence = try await evidence(folder, brief, of: Feature.plays, logger)
+            let evidence = try await evidence(folder, brief, business, of: Feature.plays, logger)
             StandardStream.output.write(Feature.table(evidence, escaped: terminalText))
             return nil
         }
         let checks = script ? ReviewCheck.all.suffix(1) : only.isEmpty ? ReviewCheck.all : only
         let plays = Set(checks.flatMap(\.plays)).union(script ? [.useCases] : [])
-        let evidence = try await evidence(folder, brief, of: plays, logger)
+        var evidence = try await evidence(folder, brief, business, of: plays, logger)
+        evidence.idleDays = try stored?.idleDays()
         guard !script else {
             let script = ShootingScript(evidence, slug: configured.slug)
             StandardStream.output.write(script.text(escaped: terminalText) + "\n")
@@ -131,18 +135,29 @@ struct ReviewCommand: AsyncParsableCommand {
         return ReviewReport(checks, evidence)
     }
 
-    /// Plays the scenes of some plays on a server of their own.
+    /// Plays the scenes of some plays, those of the day and those of the night on a server each.
     private func evidence(
-        _ folder: ReviewFolder, _ brief: Brief, of plays: Set<Play>, _ logger: Logger
+        _ folder: ReviewFolder, _ brief: Brief, _ business: ReviewedBusiness, of plays: Set<Play>,
+        _ logger: Logger
     ) async throws -> Evidence {
-        let place = try await ReviewServer(folder.choice, business: business, logger)
-        return try await running {
-            try await ReviewRun(place: place, brief: brief, plays: plays).play { count in
-                if StandardStream.error.isTerminal { StandardStream.error.write("\(count) scenes played\r") }
+        var run = ReviewRun(brief, business)
+        for isNight in business.hasPeople && plays.contains(.closed) ? [false, true] : [false] {
+            let place = try await ReviewServer(
+                folder.choice, business: self.business, isNight: isNight, logger)
+            try await running {
+                if isNight, !business.hasHours {
+                    try await place.closeDesk(brief.closedText.isEmpty ? "We are closed." : brief.closedText)
+                }
+                await run.play(isNight ? plays : plays.subtracting([.closed]), on: place) { count in
+                    if StandardStream.error.isTerminal {
+                        StandardStream.error.write("\(count) scenes played\r")
+                    }
+                }
+            } stop: {
+                await place.server.stop()
             }
-        } stop: {
-            await place.server.stop()
         }
+        return try await run.evidence()
     }
 
     private static func read(_ path: String) throws(CommandFailure) -> Brief {

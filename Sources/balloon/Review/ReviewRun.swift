@@ -1,32 +1,31 @@
-import BalloonJSON
 import BalloonPOSIX
+import BalloonTransport
+import BusinessMessages
 import MessageServer
 import Review
-import Simulator
 
-/// Plays the scenes of a plan, those that may at the same time.
+/// Plays the scenes of a review, those that may at the same time.
 struct ReviewRun {
-    let place: ReviewServer
     let brief: Brief
-    let plays: Set<Play>
+    let business: ReviewedBusiness
+    /// The scenes as they were played.
+    private(set) var played: [Transcript] = []
+    private let end = ContinuousClock.now + Self.limit
 
     /// The number of scenes that are played at the same time.
     private static let maximumScenes = 10
     /// The time after which no further scene begins.
     private static let limit = Duration.seconds(110)
 
-    /// Plays every scene; `didPlay` gets the number of those that were played.
-    func play(didPlay: (Int) -> Void) async throws -> Evidence {
-        let business = ReviewedBusiness(place.business)
+    init(_ brief: Brief, _ business: ReviewedBusiness) {
+        self.brief = brief
+        self.business = business
+    }
+
+    /// Plays every scene of these plays that is not played yet; `didPlay` gets the number of all that were.
+    mutating func play(_ plays: Set<Play>, on place: ReviewServer, didPlay: (Int) -> Void) async {
         let plan = ReviewPlan(brief, business, of: plays)
-        let end = ContinuousClock.now + Self.limit
-        var played: [Transcript] = []
-        var isClosed = false
         while case let due = plan.due(after: played), !due.isEmpty {
-            if due.contains(where: { $0.play == .closed }), !isClosed {
-                try await closeDesk()
-                isClosed = true
-            }
             var rest = due[...]
             while let first = rest.first {
                 let count = first.isAlone ? 1 : rest.prefix(Self.maximumScenes).prefix { !$0.isAlone }.count
@@ -34,14 +33,11 @@ struct ReviewRun {
                     played += rest.map { Self.skipped($0) }
                     break
                 }
-                played += await play(Array(rest.prefix(count)))
+                played += await play(Array(rest.prefix(count)), on: place)
                 rest = rest.dropFirst(count)
                 didPlay(played.count)
             }
         }
-        var evidence = Evidence(brief, business, played)
-        for logo in brief.logos { evidence.logos[logo.file] = try? CommandFile.bytes(logo.file) }
-        return evidence
     }
 
     private static func skipped(_ scene: Scene) -> Transcript {
@@ -50,7 +46,7 @@ struct ReviewRun {
         return transcript
     }
 
-    private func play(_ scenes: [Scene]) async -> [Transcript] {
+    private func play(_ scenes: [Scene], on place: ReviewServer) async -> [Transcript] {
         await withTaskGroup { group in
             for (index, scene) in scenes.enumerated() {
                 group.addTask {
@@ -64,28 +60,31 @@ struct ReviewRun {
         }
     }
 
-    private func closeDesk() async throws {
-        guard place.business.people != nil else { return }
-        let text = brief.closedText.isEmpty ? "We are closed." : brief.closedText
-        let body = JSONWriter.object { writer in
-            writer.field("open", false)
-            writer.field("text", text)
+    /// Everything that the checks judge, with the files that the brief names.
+    func evidence() async throws -> Evidence {
+        var evidence = Evidence(brief, business, played)
+        let transport = try CurlTransport()
+        for name in brief.logos.map(\.file) + brief.entryPages {
+            // A check says which file cannot be read.
+            evidence.files[name] =
+                name.hasPrefix("https://")
+                ? try? await transport.send(TransportRequest(url: name, timeout: .seconds(5))).body
+                : try? CommandFile.bytes(name)
         }
-        let (status, _) = try await place.call("PUT", "people", body)
-        guard status == 200 else {
-            throw CommandFailure.refused(status: status, answer: "the help desk cannot be closed")
-        }
+        return evidence
     }
 }
 
 extension ReviewedBusiness {
-    /// The settings of a business.
+    /// The settings of a business's file.
     init(_ business: BusinessConfiguration) {
         self.init(name: business.name)
+        id = business.businessID.rawValue
         languages = business.languages.sorted()
         hasFallback = business.fallback != nil
         guard let people = business.people else { return }
         hasPeople = true
+        hasHours = people.hours != nil
         words = ReviewPlan.personWords.filter { people.words.match($0, locale: nil) }
         hasMenu = people.menu != nil
         intents = people.rules.compactMap(\.intent)

@@ -24,8 +24,10 @@ struct ReviewServer {
     /// The longest time for which an indicator is shown: a little more than the judge of indicators asks for.
     private static let shownTime = Duration.milliseconds(700)
 
-    /// Starts the server of a configuration, whose program gets `BALLOON_REVIEW=1`.
-    init(_ choice: DevelopmentHandler, business name: String?, _ logger: Logger) async throws {
+    /// Starts the server of a configuration, whose program gets `BALLOON_REVIEW=1`; by night the persons have closed.
+    init(
+        _ choice: DevelopmentHandler, business name: String?, isNight: Bool = false, _ logger: Logger
+    ) async throws {
         let settings = InspectorSettings(address: .tcp(host: "127.0.0.1", port: 0))
         let apiToken = APIToken.prefix + Base64.encode(randomBytes(32), alphabet: .url)
         var inspector: Inspector?
@@ -39,6 +41,7 @@ struct ReviewServer {
         } change: { configuration in
             configuration.adminListen = .required(.tcp(host: "127.0.0.1", port: 0))
             configuration.pausesReplies = true
+            configuration.hasLandingPage = true
             configuration.api = APIConfiguration()
             configuration.api.requestsPerMinute = 1_000_000
             configuration.api.tokens = [
@@ -50,7 +53,7 @@ struct ReviewServer {
             // The handlers of other businesses are not started.
             configuration.businesses.removeAll { $0.businessID != chosen.id }
             for index in configuration.businesses.indices {
-                try Self.prepare(&configuration.businesses[index])
+                try Self.prepare(&configuration.businesses[index], isNight)
             }
             business = configuration.businesses.first
         }
@@ -63,11 +66,17 @@ struct ReviewServer {
     }
 
     /// Shortens the waits of a business, and marks the environment of its program.
-    private static func prepare(_ business: inout BusinessConfiguration) throws {
+    private static func prepare(_ business: inout BusinessConfiguration, _ isNight: Bool) throws {
         business.fallback?.after = fallbackTime
-        // The review closes the help desk itself, so that its result does not depend on the time of day.
-        business.people?.hours = nil
-        for index in business.people?.queues.indices ?? 0..<0 { business.people?.queues[index].hours = nil }
+        // By day and by night, so that the result does not depend on the time of day.
+        let hours = { (hours: OpeningHours?) in isNight ? hours?.closed(onDayOf: .now()) : nil }
+        if var people = business.people {
+            people.hours = hours(people.hours)
+            for index in people.queues.indices {
+                people.queues[index].hours = hours(people.queues[index].hours)
+            }
+            business.people = people
+        }
         // Indicators are judged, but no longer than it needs.
         if let typing = business.replies.typing {
             business.replies.typing?.shortest = min(typing.shortest, shownTime)
@@ -83,6 +92,26 @@ struct ReviewServer {
     }
 
     var slug: String { business.slug }
+
+    /// Whether a program or a service answers, which may write without a message of the customer.
+    var hasProgram: Bool { if case .builtin = business.handler { false } else { true } }
+
+    /// Closes the help desk by hand.
+    func closeDesk(_ text: String) async throws {
+        let body = JSONWriter.object { writer in
+            writer.field("open", false)
+            writer.field("text", text)
+        }
+        let (status, _) = try await call("PUT", "people", body)
+        guard status == 200 else {
+            throw CommandFailure.refused(status: status, answer: "the help desk cannot be closed")
+        }
+    }
+
+    /// Gets a page of the public listener.
+    func page(_ path: String) async throws -> TransportResponse {
+        try await transport.send(TransportRequest(url: server.url + path, allowsPlainHTTP: true))
+    }
 
     /// Calls the business API below the business, and returns the status and the answer.
     func call(

@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
+import BalloonTransport
 import BusinessMessages
 import MessageStore
 import Review
@@ -97,6 +98,18 @@ extension ScenePlayer {
         let posts = try await customer.post([message], levers) { _, _ in }
         let status = posts.first?.status ?? 0
         if status != 200 { transcript.turns[transcript.turns.count - 1].refusal = "\(status)" }
+    }
+
+    /// Opens the landing page as a brand that chooses the server in Apple Business Register.
+    mutating func land(onlyID: Bool) async throws {
+        begin(.event, "a brand opens the landing page" + (onlyID ? " with its identifier only" : ""), nil)
+        let facts = onlyID ? "" : "&name=Brand-of-a-review&logo=https://example.com/logo.png"
+        let wanted = ["brand-1"] + (onlyID ? [] : ["Brand-of-a-review", "https://example.com/logo.png"])
+        let answer = try await place.page("/landing?id=brand-1" + facts)
+        let page = String(decoding: answer.body, as: UTF8.self)
+        if answer.status != 200 || !wanted.allSatisfy(page.contains) {
+            transcript.turns[transcript.turns.count - 1].refusal = "\(answer.status)"
+        }
     }
 
     /// Breaks something until the end of the scene.

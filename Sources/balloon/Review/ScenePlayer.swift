@@ -74,9 +74,11 @@ struct ScenePlayer {
         case .leave: try await post(customer.message(.close), "[deletes the conversation]", step)
         case .claim, .type, .write, .release, .close, .notify, .show: try await desk(step)
         case .knock(let token): try await knock(token)
+        case .landing(let onlyID): try await land(onlyID: onlyID)
         case .silence(let seconds):
             begin(.event, "\(Int(seconds)) seconds without a message of the customer", nil)
-            try await Task.sleep(for: .milliseconds(Int(seconds * 1000)))
+            // A handler inside the server has no timers, so nothing needs the time.
+            if place.hasProgram { try await Task.sleep(for: .milliseconds(Int(seconds * 1000))) }
             try await finish()
         case .fault(let fault): try await breaks(fault)
         }

@@ -20,6 +20,12 @@ struct StoredConversations {
         self.business = business
     }
 
+    /// Days since the last message; nil without a message.
+    func idleDays() throws -> Int? {
+        let last = try files.list().filter { $0.business == business.businessID }.map(\.lastAt).max()
+        return last.map { Int(max(0, Timestamp.now().milliseconds - $0.milliseconds) / 86_400_000) }
+    }
+
     func transcripts() throws -> [Transcript] {
         let summaries = try files.list().filter { $0.business == business.businessID }
             .sorted { $1.lastAt < $0.lastAt }

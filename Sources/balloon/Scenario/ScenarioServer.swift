@@ -123,6 +123,9 @@ struct ScenarioServer {
         return false
     }
 
+    /// The address of the server.
+    var url: String { known.server }
+
     /// The address of the admin listener; nil when it is off.
     var adminURL: String? { server.adminAddress.map { "http://\($0)" } }
 

@@ -1,4 +1,4 @@
-import BalloonPOSIX
+package import BalloonPOSIX
 
 /// When people answer: spans of time on the days of the week and on dates, in a time zone.
 ///
@@ -40,6 +40,13 @@ package struct OpeningHours: Hashable, Sendable {
     func openings(from time: Timestamp) -> some Sequence<Range<Timestamp>> {
         let first = day(of: time)
         return (first..<first + Self.searchedDays).lazy.flatMap { openings(on: $0) }
+    }
+
+    /// The same hours, with a day on which nobody answers: that of a time.
+    package func closed(onDayOf time: Timestamp) -> OpeningHours {
+        let date = civilDate(daysSinceEpoch: day(of: time))
+        let closed = [Date(year: date.year, month: date.month, day: date.day): [Span]()]
+        return OpeningHours(zone: zone, week: week, dates: dates.merging(closed) { $1 })
     }
 
     private func openings(on day: Int64) -> [Range<Timestamp>] {
