@@ -13,7 +13,7 @@ struct LinkPagesTests {
     private static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 1, 2, 3]
 
     private func complete(
-        _ url: String, _ pages: [String: TransportResponse] = [:]
+        _ url: String, _ pages: [String: TransportResponse] = [:], failure: TransportError = .timedOut
     ) async throws -> (title: String?, image: String?, asked: [String]) {
         var business = BusinessConfiguration(
             slug: "shop", businessID: Self.business, name: "Shop",
@@ -23,14 +23,17 @@ struct LinkPagesTests {
                 title: "Sam's Fish", image: RichLink.Image(bytes: [1], mimeType: "image/png")),
             "img.shop.example": LinkHost(), "none.example": LinkHost(),
         ]
-        let transport = PageTransport(pages)
+        let transport = PageTransport(pages, failure)
         let links = LinkPages(transport: transport, configuration: CurrentConfiguration([business]))
         let message =
             #"{"id":"m","type":"richLink","page":true,"richLinkData":{"url":"\#(url)","title":"first"}}"#
         let root = try JSONDocument(await links.complete(Array(message.utf8), for: Self.business)).root
         #expect(root["page"] == nil)
         #expect(root["richLinkData"]?["url"]?.string == url)
-        #expect(transport.requests.allSatisfy { $0.needsPublicAddress && $0.timeout <= .seconds(3) } == true)
+        // All requests share three seconds, so that a slow body ends in time.
+        let times = [.seconds(3)] + transport.requests.map(\.timeout)
+        #expect(zip(times, times.dropFirst()).allSatisfy { $0 >= $1 })
+        #expect(transport.requests.allSatisfy { $0.needsPublicAddress && $0.connectTimeout <= $0.timeout })
         return (
             root["richLinkData"]?["title"]?.string,
             root["richLinkData"]?["assets"]?["image"]?["mimeType"]?.string, transport.requests.map(\.url)
@@ -122,6 +125,59 @@ struct LinkPagesTests {
     }
 
     @Test(arguments: [
+        TransportError.timedOut, .addressRefused, .hostUnresolved, .certificateRefused,
+        .interrupted(code: 56),
+        .responseTooLarge(maximumBytes: 1),
+    ])
+    func `a page that is slow, private, broken or without a valid certificate costs its title only`(
+        _ failure: TransportError
+    ) async throws {
+        let link = try await complete("https://shop.example/cod", failure: failure)
+        #expect(link.title == "Sam's Fish" && link.asked == ["https://shop.example/cod"])
+        let noImage = try await complete(
+            "https://none.example/",
+            ["https://none.example/": page("<title>A</title><meta property=og:image content='/a.png'>")],
+            failure: failure)
+        #expect(noImage.title == "A" && noImage.image == nil && noImage.asked.count == 2)
+    }
+
+    @Test(arguments: [(256 << 10, 200_000, true), ((256 << 10) + 1, 0, false), (1000, 200_001, false)])
+    func `a page of 256 KB and an image of 200 kB are read, larger ones are not`(
+        _ pageBytes: Int, _ imageBytes: Int, _ isRead: Bool
+    ) async throws {
+        var html = Array("<title>A</title><meta property=og:image content='/a.png'><body>".utf8)
+        html += Array(repeating: UInt8(ascii: " "), count: pageBytes - html.count)
+        let image = Self.png + Array(repeating: 0, count: max(0, imageBytes - Self.png.count))
+        let link = try await complete(
+            "https://none.example/",
+            [
+                "https://none.example/": TransportResponse(status: 200, body: html),
+                "https://none.example/a.png": TransportResponse(status: 200, body: image),
+            ])
+        #expect((link.image != nil) == isRead)
+        #expect(link.title == (pageBytes > 256 << 10 ? "first" : "A"))
+    }
+
+    @Test(arguments: ["text/html", "application/pdf", "image/png", "text/html; charset=utf-16", ""])
+    func `the bytes decide what an answer is, not its type`(_ type: String) async throws {
+        let header = [("Content-Type", type)]
+        let link = try await complete(
+            "https://none.example/",
+            [
+                "https://none.example/": TransportResponse(
+                    status: 200, headers: header,
+                    body: Array("<title>A</title><meta property=og:image content='/a'>".utf8)),
+                "https://none.example/a": TransportResponse(
+                    status: 200, headers: header, body: Array("<script>1</script>".utf8)),
+            ])
+        #expect(link.title == "A" && link.image == nil)
+        let binary = try await complete(
+            "https://none.example/",
+            ["https://none.example/": TransportResponse(status: 200, headers: header, body: Self.png)])
+        #expect(binary.title == "first" && binary.image == nil)
+    }
+
+    @Test(arguments: [
         ("<script>document.title='<title>No</title>'</script><title>Yes</title>", "Yes"),
         ("<!-- <title>No</title> --><title>\n  A\tB \u{202E}C\u{0007} </title>", "A B C"),
         ("<body><title>No</title>", nil), ("<title>", nil), ("<title></title>", nil), ("<", nil),
@@ -142,18 +198,24 @@ struct LinkPagesTests {
     }
 }
 
-/// Answers with given pages; any other address fails.
+/// Answers with given pages within the request's limit; any other address fails.
 private final class PageTransport: HTTPTransport {
     private let pages: [String: TransportResponse]
+    private let failure: TransportError
     private let asked = Mutex<[TransportRequest]>([])
 
     var requests: [TransportRequest] { asked.withLock { $0 } }
 
-    init(_ pages: [String: TransportResponse]) { self.pages = pages }
+    init(_ pages: [String: TransportResponse], _ failure: TransportError) {
+        (self.pages, self.failure) = (pages, failure)
+    }
 
     func send(_ request: TransportRequest) async throws -> TransportResponse {
         asked.withLock { $0.append(request) }
-        guard let page = pages[request.url] else { throw TransportError.timedOut }
+        guard let page = pages[request.url] else { throw failure }
+        guard page.body.count <= request.maximumResponseBytes else {
+            throw TransportError.responseTooLarge(maximumBytes: request.maximumResponseBytes)
+        }
         return page
     }
 }
