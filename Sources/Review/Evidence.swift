@@ -71,12 +71,8 @@ package struct ReviewedBusiness: Sendable {
     package var words: [String] = []
     /// Whether the server answers with a menu itself.
     package var hasMenu = false
-    /// Whether something answers while the handler is down.
-    package var hasFallback = false
     /// The purposes that the business's rules name.
     package var intents: [String] = []
-    /// The languages for which the file has texts or words.
-    package var languages: [String] = []
 
     /// Creates a business without settings.
     package init(name: String) { self.name = name }

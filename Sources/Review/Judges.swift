@@ -91,7 +91,8 @@ enum Judges {
     static func idleness(_ evidence: Evidence) -> [Finding] {
         guard let days = evidence.idleDays else {
             return [
-                .notTested("no stored conversation: name the running server's configuration with --config")
+                .notTested(
+                    "there is no stored conversation; --config names the configuration of the running server")
             ]
         }
         return days < longestSilence

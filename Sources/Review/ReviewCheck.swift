@@ -47,6 +47,9 @@ package struct ReviewCheck: Sendable {
 
     /// The result of the check: its findings, the heaviest first.
     package func result(_ evidence: Evidence) -> CheckResult {
+        if !plays.isEmpty, evidence.transcripts.isEmpty {
+            return CheckResult(check: self, findings: [.notTested("there is no conversation")])
+        }
         var findings = judge(evidence)
         let failed = evidence.transcripts.filter { plays.contains($0.scene.play) && $0.failure != nil }
         findings += failed.prefix(3).map {

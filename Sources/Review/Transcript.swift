@@ -15,9 +15,6 @@ package struct Transcript: Sendable {
 
     /// The messages to the customer, without typing indicators.
     package var messages: [Line] { turns.flatMap(\.messages) }
-
-    /// The messages that programs wrote, without typing indicators.
-    package var automatic: [Line] { messages.filter { $0.author != .person } }
 }
 
 /// An action, and what the customer received until the next one.

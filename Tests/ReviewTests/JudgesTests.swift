@@ -340,7 +340,7 @@ import Testing
     @Test func `a check without scenes of its own has no objection`() {
         let evidence = Evidence(Self.brief, Self.business, [])
         for check in ReviewCheck.all where check.number > 2 {
-            #expect(check.result(evidence).verdict < .objection, "\(check.id)")
+            #expect(check.result(evidence).verdict == (check.id == "C37" ? .look : .notTested), "\(check.id)")
         }
     }
 

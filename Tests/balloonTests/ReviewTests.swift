@@ -126,6 +126,22 @@ import Testing
         #expect(report["checks"]?[0]?["verdict"]?.string == verdict, "\(report)")
     }
 
+    @Test(.timeLimit(.minutes(5)))
+    func `the shooting script has each button, the night and the returning customer`()
+        async throws
+    {
+        let directory = try Self.files([])
+        let result = try await Shell(directory: directory.path).run(
+            "balloon review --config server.json --brief brief.json --script --log-level error")
+        for words in [
+            "the button \"Order bread\"", "use case: Order bread", "tap   Rye",
+            "do    balloon people close shop",
+            "see   text: Closed: open again tomorrow, 9:00.", "the customer returns\n", "Welcome back",
+        ] {
+            #expect(result.output.contains(words), "\(words) is missing in:\n\(result.output)")
+        }
+    }
+
     @Test(.timeLimit(.minutes(5))) func `the features of an MSP are shown`() async throws {
         let directory = try Self.files([])
         let result = try await Shell(directory: directory.path).run(

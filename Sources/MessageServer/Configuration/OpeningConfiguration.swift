@@ -112,6 +112,7 @@ extension [BusinessConfiguration] {
                 ("disclosure", business.opening.disclosure == nil),
                 ("firstAnswer", business.opening.firstAnswer == nil),
                 ("replies.typing", business.replies.typing == nil),
+                ("replies.links", business.replies.links == .keep),
             ]
             let missing = members.filter(\.1).map { "\"\($0.0)\"" }
             if missing.isEmpty { return nil }

@@ -123,7 +123,7 @@ struct ReviewCommand: AsyncParsableCommand {
             StandardStream.output.write(Feature.table(evidence, escaped: terminalText))
             return nil
         }
-        let checks = script ? ReviewCheck.all.suffix(1) : only.isEmpty ? ReviewCheck.all : only
+        let checks = script ? ReviewCheck.selected(by: "C36") ?? [] : only.isEmpty ? ReviewCheck.all : only
         let plays = Set(checks.flatMap(\.plays)).union(script ? [.useCases] : [])
         var evidence = try await evidence(folder, brief, business, of: plays, logger)
         evidence.idleDays = try stored?.idleDays()
@@ -208,6 +208,7 @@ extension Brief {
     init(_ business: BusinessConfiguration) {
         self.init()
         brand = business.name
+        domains = business.links.hosts.keys.sorted()
         let languages = business.languages.sorted()
         self.languages = (languages.isEmpty ? ["en"] : languages).map { LanguageCase(locale: $0) }
     }

@@ -80,8 +80,6 @@ extension ReviewedBusiness {
     init(_ business: BusinessConfiguration) {
         self.init(name: business.name)
         id = business.businessID.rawValue
-        languages = business.languages.sorted()
-        hasFallback = business.fallback != nil
         guard let people = business.people else { return }
         hasPeople = true
         hasHours = people.hours != nil

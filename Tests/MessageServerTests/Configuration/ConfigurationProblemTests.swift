@@ -138,7 +138,8 @@ import Testing
         let files = try ConfigurationFiles(businesses: ["demo": ConfigurationFiles.demo, "silent": silent])
         let advice = try files.load().businesses.adviceForReview
         #expect(advice.map(\.place) == [.file(files.directory.file("businesses/demo.json"))])
-        #expect(advice.first?.reason.contains("\"disclosure\", \"firstAnswer\", \"replies.typing\"") == true)
+        #expect(
+            advice.first?.reason.contains("\"firstAnswer\", \"replies.typing\", \"replies.links\"") == true)
     }
 
     @Test func `a business has a fallback and a log level`() throws {
