@@ -206,7 +206,8 @@ extension Store {
                 author: reply.author ?? outcome.author, attributes: delivery.attributes)
             return (
                 entry: OutboxQueue.Entry(
-                    id: id, conversation: delivery.conversation, decidedAt: at, isTyping: reply.kind == .typingStart,
+                    id: id, conversation: delivery.conversation, decidedAt: at,
+                    isTyping: reply.kind == .typingStart,
                     pause: isPaused
                         ? outbox.pause(
                             before: reply, of: delivery.business, end: index == 0 ? firstEnd : nil) : nil),
