@@ -178,7 +178,7 @@ EXAMPLES = {
         "text": "A colleague answers.", "unclaimedText": "All of us are busy.", "phrases": ["a human"], "menu": Configurations.MENU,
         "hours": HOURS, "closedText": "A colleague answers {opensAt}.",
         "transferText": "A colleague continues.", "openingText": "Hello, this is {name}.", "link": "https://crm.example.com/chats/{conversation}",
-        "queues[].transferText": "The people of returns continue.", "queues[].openingText": "Returns, this is {name}.", "queues[].hours": HOURS, "queues[].text": "The people of returns answer.",
+        "survey": "How was it?", "queues[].survey": "How was your return?", "queues[].transferText": "The people of returns continue.", "queues[].openingText": "Returns, this is {name}.", "queues[].hours": HOURS, "queues[].text": "The people of returns answer.",
         "queues[].unclaimedText": "We look for your parcel.", "queues[].closedText": "The people of returns answer {opensAt}.", "queues[].texts": {},
         "queues": [{"id": "general"}], "queues[].id": "claims", "queues[].name": "Claims", "queues[].persons": ["agent-7"], "queues[].languages": ["fr"],
         "queues[].capacity": 3, "queues[].acceptSeconds": 60, "queues[].firstAnswerSeconds": 600, "queues[].answerSeconds": 300,

@@ -165,7 +165,7 @@ public struct OutboundMessage: Hashable, Sendable {
         return message
     }
 
-    /// Returns the same message with a ``purpose``: `account` or `marketing`.
+    /// Returns the same message with a ``purpose``: `account`, `marketing` or the identifier of a type of the `notices`.
     public func withPurpose(_ purpose: String) -> OutboundMessage {
         var message = self
         message.purpose = purpose

@@ -38,7 +38,7 @@ extension Checks {
     /// The members that only the server reads; it does not send them to Apple.
     private static let drafts: [Member] = [
         .optional("fallback", words), .optional("reusable", boolean), .optional("page", boolean),
-        .optional("purpose", oneOf(["account", "marketing"], .type)),
+        .optional("purpose", words),
     ]
 
     private static let version: Check = { value, inspection in

@@ -5,15 +5,17 @@ import { safe, visible, when } from "./text.js";
 
 /// A line for people as an entry of the thread.
 export function internalLine(line, author) {
-  const { body, name, addTags = [], removeTags = [], state, types = [] } = line.message;
+  const { body, name, addTags = [], removeTags = [], state, types = [], score, person, queue } = line.message;
   const parts = {
     note: [safe(body ?? "")],
     customer: [name !== undefined && (name ? `Name: ${visible(name)}` : "The name was removed"),
       ...addTags.map((tag) => `Tagged ${visible(tag)}`), ...removeTags.map((tag) => `No longer tagged ${visible(tag)}`)],
     consent: [state === "given" ? `The customer agreed to messages${types.length ? `: ${types.map(visible).join(", ")}` : ""}` : "The customer wants no messages"],
+    assignment: [{ waiting: queue ? `Waits in the queue ${visible(queue)}` : "Waits for a person", person: `${visible(person?.name ?? person?.id ?? "A person")} answers`, handler: "The bot answers", closed: "Closed" }[state]],
+    survey: [`The customer's score: ${score} of 5`],
   }[line.kind] ?? [];
   return element("li", { class: "line internal" },
-    element("p", { class: "author" }, line.kind === "note" ? "Note by " : "By ", element("bdi", {}, author)),
+    line.author !== "server" && element("p", { class: "author" }, line.kind === "note" ? "Note by " : "By ", element("bdi", {}, author)),
     element("p", { class: "internal-text", dir: "auto" }, parts.filter(Boolean).join("\n")),
     element("p", { class: "note" }, element("time", { datetime: line.at }, when(line.at))));
 }

@@ -5,7 +5,7 @@ import { visible } from "./text.js";
 
 const day = 86_400_000;
 const periods = { 7: "7 days", 30: "30 days", 365: "A year" };
-const groups = { queue: "Queue", person: "Person", hour: "Hour (UTC)" };
+const groups = { queue: "Queue", person: "Person", hour: "Hour" };
 
 /// Seconds as a short text.
 function duration(seconds) {
@@ -14,10 +14,16 @@ function duration(seconds) {
   return seconds < 3600 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
 
+/// The mean score of the survey, and how many customers answered it.
+function score({ scores }) {
+  const count = scores.reduce((sum, number) => sum + number, 0);
+  return count ? `${(scores.reduce((sum, number, index) => sum + number * (index + 1), 0) / count).toFixed(1)} (${count})` : "–";
+}
+
 const columns = [
   ["Conversations", (row) => row.conversations], ["By the bot", (row) => row.byBot], ["By people", (row) => row.byPeople], ["Unanswered", (row) => row.unanswered],
   ["Asked for a person", (row) => row.askedFor], ["Handed off", (row) => row.handedOff], ["First answer (half, nine of ten)", (row) => `${duration(row.firstP50)}, ${duration(row.firstP90)}`],
-  ["Later answers", (row) => `${duration(row.laterP50)}, ${duration(row.laterP90)}`], ["Consents", (row) => row.consents], ["Withdrawals", (row) => row.withdrawals],
+  ["First answer in opening hours", (row) => `${duration(row.firstOpenP50)}, ${duration(row.firstOpenP90)}`], ["Later answers", (row) => `${duration(row.laterP50)}, ${duration(row.laterP90)}`], ["Consents", (row) => row.consents], ["Withdrawals", (row) => row.withdrawals], ["Survey (answers)", score],
 ];
 
 function table(rows, by) {

@@ -54,7 +54,8 @@ extension JSONSchema {
         "link": .text.optional,
     ]).named("PresenceState")
     private static let availabilityChoice = choice(Availability.State.allCases.map(\.rawValue))
-    static let availability = closed(["state": availabilityChoice.optional]).named("Availability")
+    static let availability = closed(["state": availabilityChoice.optional, "conversation": .hash.optional])
+        .named("Availability")
     static let availabilityState = closed(["state": availabilityChoice]).named("AvailabilityState")
     static let typing = closed(["typing": .flag]).named("Typing")
     static let withdrawal = closed(["requestIdentifier": .text]).named("Withdrawal")
@@ -115,7 +116,7 @@ extension JSONSchema {
             ).optional
         ),
         ("person", closed(["id": .text, "name": .text.optional]).optional), ("autoReply", .flag.optional),
-        ("take", .flag.optional), ("purpose", choice(NoticePurpose.allCases.map(\.rawValue)).optional),
+        ("take", .flag.optional), ("purpose", .text.optional),
     ]
     /// A line of a conversation's file, as the manual's page on the data directory describes it.
     static let line = object(

@@ -190,7 +190,10 @@ struct AssignmentRoutes: Sendable {
             try await watch.sayOpening(
                 in: ConversationID(business: business, customer: customer), assignment)
         }
-        if assignment.isAssigned {
+        if !assignment.isAssigned {
+            try await watch.askSurvey(
+                in: ConversationID(business: business, customer: customer), facts.assignment)
+        } else {
             watch.waits.end(in: ConversationID(business: business, customer: customer))
             watch.wakeUp()
         }

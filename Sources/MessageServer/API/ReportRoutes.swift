@@ -12,10 +12,13 @@ struct ReportRoutes: Sendable {
     private typealias Named = (name: String, row: FiguresReport.Row)
     private static let members: [(name: String, schema: JSONSchema)] = {
         let counts = ["conversations", "byBot", "byPeople", "unanswered", "askedFor", "handedOff"]
-        let times = ["firstP50", "firstP90", "laterP50", "laterP90"]
+        let times =
+            ["firstP50", "firstP90", "laterP50", "laterP90"]
+            + ["firstOpenP50", "firstOpenP90", "laterOpenP50", "laterOpenP90"]
         var members: [(name: String, schema: JSONSchema)] = [("group", .text)]
         for name in counts + ["consents", "withdrawals"] { members.append((name, .count)) }
         for name in times { members.append((name, .count.optional)) }
+        members.append(("scores", .list(.count)))
         return members
     }()
     private static let row = JSONObjectForm<Named>(written: [

@@ -30,6 +30,10 @@ package struct NoticesConfiguration: Hashable, Sendable {
     package var withdrawalWords = CustomerWords(words: Localized(["unsubscribe", "stop", "spam", "end"]))
 
     static let maximumTypes = 20
+    /// The `purpose` of important news about the customer's account or orders.
+    static let accountPurpose = "account"
+    /// The `purpose` of offers of no type; the identifier of a type is a purpose too.
+    static let marketingPurpose = "marketing"
 
     /// Creates a configuration with defaults.
     package init(text: String, withdrawnText: String) {
@@ -43,13 +47,15 @@ package struct NoticesConfiguration: Hashable, Sendable {
         let (text, withdrawn) = (reader.text("text"), reader.text("withdrawnText"))
         var notices = NoticesConfiguration(text: text?.text ?? "", withdrawnText: withdrawn?.text ?? "")
         for text in [text, withdrawn].compactMap({ $0 }) { PeopleConfiguration.check(text, &reader) }
-        var known: Set<String> = []
+        var known: Set = [accountPurpose, marketingPurpose]
         notices.types =
             reader.objects("types", maximum: maximumTypes) { reader in
                 reader.require("id", "title", hint: "write {\"id\": \"orders\", \"title\": \"Orders\"}")
                 let id = reader.value("id", SettingFormat.tokenName)
                 if let id, !known.insert(id).inserted {
-                    reader.problem("has the id of another type", hint: "name each type differently")
+                    reader.problem(
+                        "has the id of another type, or is account or marketing",
+                        hint: "name each type differently")
                 }
                 guard let id, let title = reader.value("title", SettingFormat.personText) else { return nil }
                 return MessageType(id: id, title: title)
@@ -65,12 +71,4 @@ package struct NoticesConfiguration: Hashable, Sendable {
         }
         return text == nil || withdrawn == nil ? nil : notices
     }
-}
-
-/// Why a program writes to a customer who has not written lately.
-package enum NoticePurpose: String, CaseIterable, Sendable {
-    /// Important news about the customer's account or orders.
-    case account
-    /// Offers, to which the customer must have agreed.
-    case marketing
 }

@@ -94,7 +94,7 @@ extension BusinessConfiguration {
 
     private mutating func set(_ text: Localized<String>, as key: ServerText) {
         switch key {
-        case .wait, .unclaimed, .closed, .transfer, .opening: people?.texts[key] = text
+        case .wait, .unclaimed, .closed, .transfer, .opening, .survey: people?.texts[key] = text
         case .disclosure: opening.disclosure = text
         case .firstAnswer: opening.firstAnswer?.text = text
         case .subscribed: notices?.text = text

@@ -10,6 +10,8 @@ package enum ServerText: String, CaseIterable, Sendable {
     case transfer
     /// The first words of a person: `people.openingText` in every other language.
     case opening
+    /// The question for a customer whose conversation a person ends: `people.survey` in every other language.
+    case survey
     /// The text that says that automation answers: `disclosure` in every other language.
     case disclosure
     /// The text while the handler takes its time: `firstAnswer.text` in every other language.
@@ -27,6 +29,7 @@ package enum ServerText: String, CaseIterable, Sendable {
         case .closed: "closedText"
         case .transfer: "transferText"
         case .opening: "openingText"
+        case .survey: "survey"
         case .disclosure, .firstAnswer, .subscribed, .unsubscribed: nil
         }
     }
@@ -55,6 +58,10 @@ package enum ServerText: String, CaseIterable, Sendable {
                 : "I am passing you on to a colleague who can help you."
         case .opening:
             language == "de" ? "Guten Tag, hier ist {name}." : "Hello, this is {name}."
+        case .survey:
+            language == "de"
+                ? "Wie zufrieden waren Sie, von 1 (gar nicht) bis 5 (sehr)?"
+                : "How satisfied were you, from 1 (not at all) to 5 (very)?"
         case .disclosure:
             language == "de"
                 ? "Hier antwortet ein automatischer Assistent. Schreiben Sie \u{201E}help\u{201C} für einen Menschen."
@@ -75,7 +82,7 @@ extension BusinessConfiguration {
     /// Returns the text of a key; nil when the server sends none.
     package func text(_ key: ServerText) -> Localized<String>? {
         switch key {
-        case .wait, .unclaimed, .closed, .transfer, .opening: people?.texts[key]
+        case .wait, .unclaimed, .closed, .transfer, .opening, .survey: people?.texts[key]
         case .disclosure: opening.disclosure
         case .firstAnswer: opening.firstAnswer?.text
         case .subscribed: notices?.text

@@ -91,7 +91,7 @@ struct DeliveryPipeline: Sendable {
                 }
             }
             if try await notices.record(event, of: delivery) {
-                return try await finish(delivery, .handled, &stages)
+                return try await finish(delivery, .withPerson, &stages)
             }
             if try await handOffs.isLeftToPerson(delivery, event) {
                 return try await finishWithPerson(delivery, event, &stages)

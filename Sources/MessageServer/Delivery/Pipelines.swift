@@ -39,10 +39,10 @@ struct Pipelines: Sendable {
         resolver = PayloadResolver(store: store, gateway: gateway, observer: observer, logger: logger)
         opening = Opening(store: store, configuration: configuration)
         let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
+        let people = PeopleSettings(configuration, presence)
         watch = AssignmentWatch(
-            store: store, opening: opening, settings: PeopleSettings(configuration, presence),
-            presence: presence,
-            figures: FiguresRecorder(store, configuration, logger: logger), logger: logger)
+            store: store, opening: opening, settings: people, presence: presence,
+            figures: FiguresRecorder(store, configuration, people, logger: logger), logger: logger)
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
         let notices = Notices(store, configuration)
         recording = RecordPipeline(

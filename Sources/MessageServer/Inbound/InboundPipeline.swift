@@ -192,10 +192,14 @@ extension StoreError {
 
 extension ReceivedMessage {
     fileprivate init(_ envelope: InboundEnvelope, _ document: JSONDocument, _ headers: EnvelopeHeaders) {
+        let answersServer =
+            envelope.type == "interactive"
+            && ServerQuestion.isAnswered(by: document.root, envelope.business, envelope.customer)
         self.init(
             business: envelope.business, customer: envelope.customer, id: envelope.id,
             attributes: ReceivedAttributes(document, headers), message: document.bytes,
-            hasPayloadReference: envelope.hasPayloadReference, act: Act(type: envelope.type))
+            hasPayloadReference: envelope.hasPayloadReference,
+            act: answersServer ? .neither : Act(type: envelope.type))
     }
 }
 

@@ -1,6 +1,6 @@
 import BalloonJSON
-import BalloonWire
 import BusinessMessages
+import MessageStore
 
 extension OutboundMessage {
     /// Returns the body of a message to send; reusable content gets the same `requestIdentifier` for all
@@ -20,20 +20,5 @@ extension OutboundMessage {
         }
         let identifier = MessageID(derivedFrom: content("")).rawValue
         return root.replacing(members: ["interactiveData": content(identifier)])
-    }
-}
-
-extension MessageID {
-    /// Creates a UUID of version 8 (RFC 9562 §5.8) from the first 16 bytes of the SHA-256 of `bytes`.
-    init(derivedFrom bytes: [UInt8]) {
-        var bytes = SHA256.hash(bytes).prefix(16)
-        bytes[6] = bytes[6] & 0x0F | 0x80
-        bytes[8] = bytes[8] & 0x3F | 0x80
-        var text = ""
-        for (place, digit) in Hex.encode(bytes).enumerated() {
-            if [8, 12, 16, 20].contains(place) { text.append("-") }
-            text.append(digit)
-        }
-        self.init(text)
     }
 }

@@ -66,6 +66,13 @@ final class AssignmentWatch: Sendable {
         self.presence = presence
         self.logger = logger
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        // People see each change at its place of the thread. A crash at this moment loses the line, not the change.
+        store.followAssignments { [weak store, settings] business, customer, assignment in
+            guard let store, settings[business] != nil else { return }
+            let name = ConversationID(business: business, customer: customer)
+            let id = Self.id(of: "assignment", about: assignment.record, in: name, of: store.identity)
+            store.beginRecording(.assignment(assignment), by: .server, as: id, of: business, customer)
+        }
     }
 
     /// Returns how many conversations of a business wait for a person, and how many a person has.

@@ -9,7 +9,8 @@ import MessageStore
 /// {"at":"2026-11-28T09:14:00.000Z","type":"conversation","began":"2026-11-28T09:09:00.000Z","by":"person","messages":4,"queue":"returns","persons":["agent-7"],"first":42000,"later":[9000]}
 /// {"at":"2026-11-28T09:10:00.000Z","type":"handOff","key":57,"why":"customer","queue":"returns"}
 /// ```
-/// `at` is the time of the last line, or of the hand-off.
+/// `at` is the time of the last line, or of the hand-off. With hours there are `"hour":10`, the hour of the day in their zone
+/// in which it began, and `firstOpen` and `laterOpen`, which count opening time only.
 /// `first` and `later` are the milliseconds until a person answered the customer's first unanswered message. `by` is
 /// `person`, `bot` or `none`. `key` is the record of a hand-off, of which a restart may write a second line.
 struct ConversationFigures: Hashable, Sendable {
@@ -24,21 +25,30 @@ struct ConversationFigures: Hashable, Sendable {
     var persons: [String] = []
     var first: Int64?
     var later: [Int64] = []
+    /// The same in opening time; nil without hours.
+    var firstOpen: Int64?
+    var laterOpen: [Int64] = []
+    /// The hour of the day in which it began; nil without hours.
+    var hour: Int?
     /// Whether the customer's last message has no answer.
     var isUnanswered = false
     /// The customer's last answer about notices: `given` or `withdrawn`.
     var consent: String?
+    /// The customer's last answer to the survey, from 1 to 5.
+    var survey: Int?
 
     /// The maximum number of later answers in a line.
     private static let maximumAnswers = 200
 
     /// Computes the figures of the conversations in consecutive lines: one ends with the customer's close.
-    static func all(_ lines: [ConversationLine], queue: String?) -> [ConversationFigures] {
+    static func all(
+        _ lines: [ConversationLine], of business: BusinessID, queue: String?, _ opening: OpeningTime
+    ) -> [ConversationFigures] {
         var conversations: [ConversationFigures] = []
         var begin = lines.startIndex
         for (index, line) in lines.enumerated()
         where index == lines.count - 1 || (line.direction == .inbound && line.kind == .close) {
-            if var one = ConversationFigures(lines[begin...index]) {
+            if var one = ConversationFigures(lines[begin...index], of: business, opening) {
                 one.queue = one.persons.isEmpty ? nil : queue
                 conversations.append(one)
             }
@@ -48,12 +58,20 @@ struct ConversationFigures: Hashable, Sendable {
     }
 
     /// Computes the figures of a conversation; nil when the customer wrote nothing.
-    private init?(_ lines: ArraySlice<ConversationLine>) {
+    ///
+    /// An answer to the survey alone has figures too, without messages.
+    private init?(
+        _ lines: ArraySlice<ConversationLine>, of business: BusinessID, _ opening: OpeningTime
+    ) {
         func isMessage(_ line: ConversationLine) -> Bool {
             line.direction == .inbound && !line.isFilesOnly && !line.kind.isTyping && line.kind != .close
+                && !line.answersServer(of: business)
         }
-        guard let start = lines.first(where: isMessage), let last = lines.last else { return nil }
-        (at, began) = (last.at, start.at)
+        let scores = lines.filter { $0.direction == .internal && $0.kindName == "survey" }
+        guard let start = lines.first(where: isMessage) ?? scores.first, let last = lines.last
+        else { return nil }
+        survey = scores.last?.message["score"]?.int
+        (at, began, hour) = (last.at, start.at, opening.hour(of: start.at))
         var waitsSince: Timestamp?
         for line in lines where line.at >= start.at {
             if isMessage(line) {
@@ -66,14 +84,16 @@ struct ConversationFigures: Hashable, Sendable {
             } else if line.direction == .outbound, line.author != .server, !line.kind.isTyping,
                 line.outcome == ReplyState.Status.accepted.rawValue
             {
-                answer(line, since: waitsSince)
+                answer(line, since: waitsSince, opening)
                 waitsSince = nil
             }
         }
         isUnanswered = waitsSince != nil
     }
 
-    private mutating func answer(_ line: ConversationLine, since: Timestamp?) {
+    private mutating func answer(
+        _ line: ConversationLine, since: Timestamp?, _ opening: OpeningTime
+    ) {
         guard line.author?.isPerson ?? false else {
             if by == "none" { by = "bot" }
             return
@@ -82,7 +102,13 @@ struct ConversationFigures: Hashable, Sendable {
         if let person = line.author?.person?.id, !persons.contains(person) { persons.append(person) }
         guard let since else { return }
         let time = max(0, line.at.milliseconds - since.milliseconds)
-        if first == nil { first = time } else if later.count < Self.maximumAnswers { later.append(time) }
+        let open = opening.hours == nil ? nil : opening.milliseconds(from: since, to: line.at)
+        if first == nil {
+            (first, firstOpen) = (time, open)
+        } else if later.count < Self.maximumAnswers {
+            later.append(time)
+            if let open { laterOpen.append(open) }
+        }
     }
 
     /// The line of the file.
@@ -97,20 +123,36 @@ struct ConversationFigures: Hashable, Sendable {
             if !persons.isEmpty { writer.list("persons", persons) }
             writer.field("first", first.map { Int($0) })
             if !later.isEmpty { writer.list("later", later) { $1.int(Int($0)) } }
+            writer.field("firstOpen", firstOpen.map { Int($0) })
+            if !laterOpen.isEmpty { writer.list("laterOpen", laterOpen) { $1.int(Int($0)) } }
+            writer.field("hour", hour)
             if isUnanswered { writer.field("unanswered", true) }
             writer.field("consent", consent)
+            writer.field("survey", survey)
         }
     }
 
     /// The line of a hand-off, which began with the record.
-    static func handOff(_ assignment: Assignment, began: UInt64) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("at", (assignment.since ?? .now()).rfc3339)
+    static func handOff(_ assignment: Assignment, began: UInt64, _ opening: OpeningTime) -> [UInt8] {
+        let at = assignment.since ?? .now()
+        return JSONWriter.object { writer in
+            writer.field("at", at.rfc3339)
             writer.field("type", "handOff")
             writer.field("key", Int(clamping: began))
             // The handler's reason may quote the customer, so it is not kept.
             writer.field("why", assignment.reason == HandOffs.askedFor ? "customer" : "handler")
             writer.field("queue", assignment.placement?.queue)
+            writer.field("hour", opening.hour(of: at))
         }
+    }
+}
+
+extension OpeningTime {
+    /// The hour of the day that clocks in the zone of the hours show; nil without hours.
+    fileprivate func hour(of time: Timestamp) -> Int? {
+        guard let zone = hours?.zone else { return nil }
+        let seconds = time.milliseconds.flooredQuotient(by: 1000)
+        let hours = (seconds + zone.offset(at: seconds)).flooredQuotient(by: 3600)
+        return Int(hours - hours.flooredQuotient(by: 24) * 24)
     }
 }

@@ -13,13 +13,16 @@ import Synchronization
 struct FiguresRecorder: Sendable {
     let store: Store
     let configuration: CurrentConfiguration
+    let people: PeopleSettings
     let logger: Logger
     private let conversations: ConversationFiles
     private let queue = DispatchQueue(label: "balloon.figures")
     private let progress = Progress()
 
-    /// The time without a new line after which a conversation has ended.
-    static let idleTime = Duration.seconds(24 * 3600)
+    /// The time without a new line after which a conversation has ended: a day.
+    ///
+    /// The minute more includes the line of a conversation that returns to its handler after a day without a person.
+    static let idleTime = Duration.seconds(24 * 3600 + 60)
     /// The days for which figures are kept.
     static let keptDays = 730
     private static let pause = Duration.seconds(300)
@@ -43,9 +46,12 @@ struct FiguresRecorder: Sendable {
         let state = Mutex(State())
     }
 
-    init(_ store: Store, _ configuration: CurrentConfiguration, logger: Logger) {
+    init(
+        _ store: Store, _ configuration: CurrentConfiguration, _ people: PeopleSettings, logger: Logger
+    ) {
         self.store = store
         self.configuration = configuration
+        self.people = people
         self.logger = logger
         conversations = ConversationFiles(dataDirectory: configuration.dataDirectory)
     }
@@ -104,12 +110,22 @@ struct FiguresRecorder: Sendable {
             let lines = Self.last(
                 (page?.lines.compactMap { ConversationLine($0) } ?? []).filter { $0.at < limit })
             guard let last = lines.last else { continue }
-            let queue = store.assignment(of: business.businessID, last.customer).placement?.queue
-            for one in ConversationFigures.all(lines, queue: queue) {
+            let queue =
+                lines.last { $0.kindName == "assignment" && $0.message["queue"] != nil }?.message["queue"]?
+                .string
+                ?? store.assignment(of: business.businessID, last.customer).placement?.queue
+            let all = ConversationFigures.all(
+                lines, of: business.businessID, queue: queue, openingTime(business.businessID, queue))
+            for one in all {
                 try files.append(one.json, at: one.at, business.slug)
             }
             progress.state.withLock { $0.ends[business.slug] = last.at }
         }
+    }
+
+    private func openingTime(_ business: BusinessID, _ queue: String?) -> OpeningTime {
+        let people = people[business]
+        return people?.openingTime(of: people?.queue(queue)) ?? OpeningTime(hours: nil, closings: [])
     }
 
     /// The time of the last written figure of a conversation; two days ago when there is none.
@@ -144,7 +160,8 @@ struct FiguresRecorder: Sendable {
             known.people?.queues.isEmpty ?? true || assignment.placement?.rule != nil,
             progress.state.withLock({ $0.insert(handOff: began) })
         else { return }
-        let line = ConversationFigures.handOff(assignment, began: began)
+        let line = ConversationFigures.handOff(
+            assignment, began: began, openingTime(business, assignment.placement?.queue))
         queue.async { [files, logger] in
             do { try files.append(line, at: assignment.since ?? .now(), known.slug) } catch {
                 logger.warning(

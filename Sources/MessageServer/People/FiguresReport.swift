@@ -3,11 +3,11 @@ package import BalloonPOSIX
 
 /// The report about the conversations of a business, from `DATA/figures/SLUG/YYYY-MM-DD.jsonl`.
 ///
-/// Files are read in parts, and of each answer only its seconds are kept, so that a million lines take little memory.
+/// Files are read in parts, and times of answers are counted by their seconds, so that a million lines take little memory.
 package struct FiguresReport: Sendable {
     /// The groups for which a report has rows.
     package enum Grouping: String, CaseIterable, Sendable {
-        /// The hour of the day in which the conversation or the hand-off began, in UTC.
+        /// The hour of the day in which the conversation or the hand-off began, in the zone of the hours; in UTC without hours.
         case hour
         case queue
         case person
@@ -23,14 +23,46 @@ package struct FiguresReport: Sendable {
         package var handedOff = 0
         package var consents = 0
         package var withdrawals = 0
-        var first: [UInt32] = []
-        var later: [UInt32] = []
+        /// How many customers gave each score of the survey, from 1 to 5.
+        package var scores = [Int](repeating: 0, count: Survey.scores.count)
+        /// The times of first and of later answers, of all time and of opening time.
+        package fileprivate(set) var first = Times()
+        package fileprivate(set) var later = Times()
+        package fileprivate(set) var firstOpen = Times()
+        package fileprivate(set) var laterOpen = Times()
 
-        /// The seconds within which a part of the first answers, or of the later ones, was given; nil without any.
-        package func seconds(_ part: Double, later isLater: Bool = false) -> Int? {
-            let answers = isLater ? later : first
-            guard !answers.isEmpty else { return nil }
-            return Int(answers[min(answers.count - 1, Int(Double(answers.count) * part))])
+        /// The percentiles that a report has, by the names of their members.
+        fileprivate var percentiles: [(name: String, seconds: Int?)] {
+            [("first", first), ("later", later), ("firstOpen", firstOpen), ("laterOpen", laterOpen)].flatMap {
+                [($0 + "P50", $1.seconds(0.5)), ($0 + "P90", $1.seconds(0.9))]
+            }
+        }
+    }
+
+    /// How many answers took how many seconds.
+    package struct Times: Sendable {
+        private var counts: [Int: Int] = [:]
+        private var count = 0
+
+        /// The seconds within which a part of the answers was given; nil without any.
+        package func seconds(_ part: Double) -> Int? {
+            var missing = min(count - 1, Int(Double(count) * part))
+            for (seconds, count) in counts.sorted(by: { $0.key < $1.key }) {
+                if missing < count { return seconds }
+                missing -= count
+            }
+            return nil
+        }
+
+        /// Adds an answer; from an hour on, only whole minutes count, so that few counts suffice.
+        fileprivate mutating func add(milliseconds: Int) {
+            let seconds = max(0, milliseconds / 1000)
+            counts[seconds < 3600 ? seconds : seconds / 60 * 60, default: 0] += 1
+            count += 1
+        }
+
+        fileprivate mutating func add(_ list: JSONValue?) {
+            for time in list?.elements.compactMap(\.int) ?? [] { add(milliseconds: time) }
         }
     }
 
@@ -67,7 +99,10 @@ package struct FiguresReport: Sendable {
                 switch grouping {
                 case .hour:
                     let began = root["began"]?.string ?? at
-                    groups[String(began.dropFirst(11).prefix(2)), default: Row()].add(root)
+                    let hour =
+                        root["hour"]?.int.map { ($0 < 10 ? "0" : "") + "\($0)" }
+                        ?? String(began.dropFirst(11).prefix(2))
+                    groups[hour, default: Row()].add(root)
                 case .queue: groups[root["queue"]?.string ?? "-", default: Row()].add(root)
                 case .person:
                     for person in root["persons"]?.elements.compactMap(\.string) ?? [] {
@@ -77,8 +112,8 @@ package struct FiguresReport: Sendable {
                 }
             }
         }
-        rows = [(name: "", row: sum.sorted)]
-        for (name, row) in groups.sorted(by: { $0.key < $1.key }) { rows.append((name, row.sorted)) }
+        rows = [(name: "", row: sum)]
+        for (name, row) in groups.sorted(by: { $0.key < $1.key }) { rows.append((name, row)) }
     }
 
     /// Calls `body` with each line of a file, which is read in parts.
@@ -104,14 +139,16 @@ package struct FiguresReport: Sendable {
     package var csv: String {
         let names =
             "group,conversations,byBot,byPeople,unanswered,askedFor,handedOff,firstP50,firstP90,laterP50,laterP90,"
-            + "consents,withdrawals"
+            + "consents,withdrawals,score1,score2,score3,score4,score5,"
+            + "firstOpenP50,firstOpenP90,laterOpenP50,laterOpenP90"
         let lines = rows.map { name, row in
             let quoted = "\"\(name.replacing("\"", with: "\"\""))\""
-            let numbers: [Int?] = [
+            let counts = [
                 row.conversations, row.byBot, row.byPeople, row.unanswered, row.askedFor, row.handedOff,
-                row.seconds(0.5), row.seconds(0.9), row.seconds(0.5, later: true),
-                row.seconds(0.9, later: true), row.consents, row.withdrawals,
             ]
+            let times = row.percentiles.map(\.seconds)
+            let numbers: [Int?] =
+                counts + times.prefix(4) + [row.consents, row.withdrawals] + row.scores + times.dropFirst(4)
             return ([quoted] + numbers.map { $0.map { "\($0)" } ?? "" }).joined(separator: ",")
         }
         return ([names] + lines).map { $0 + "\r\n" }.joined()
@@ -128,12 +165,10 @@ extension FiguresReport.Row {
         writer.field("unanswered", unanswered)
         writer.field("askedFor", askedFor)
         writer.field("handedOff", handedOff)
-        writer.field("firstP50", seconds(0.5))
-        writer.field("firstP90", seconds(0.9))
-        writer.field("laterP50", seconds(0.5, later: true))
-        writer.field("laterP90", seconds(0.9, later: true))
+        for (name, seconds) in percentiles { writer.field(name, seconds) }
         writer.field("consents", consents)
         writer.field("withdrawals", withdrawals)
+        writer.list("scores", scores) { $1.int($0) }
     }
 
     fileprivate mutating func add(_ root: JSONValue) {
@@ -141,6 +176,9 @@ extension FiguresReport.Row {
             if root["why"]?.equals("customer") == true { askedFor += 1 } else { handedOff += 1 }
             return
         }
+        if let score = root["survey"]?.int, Survey.scores.contains(score) { scores[score - 1] += 1 }
+        // A customer who only answered the survey had no conversation.
+        if root["messages"]?.int == 0 { return }
         conversations += 1
         if root["by"]?.equals("bot") == true { byBot += 1 }
         if root["by"]?.equals("person") == true { byPeople += 1 }
@@ -148,16 +186,9 @@ extension FiguresReport.Row {
         if let consent = root["consent"] {
             if consent.equals("given") { consents += 1 } else { withdrawals += 1 }
         }
-        if let time = root["first"]?.int { first.append(UInt32(clamping: time / 1000)) }
-        for time in root["later"]?.elements.compactMap(\.int) ?? [] {
-            later.append(UInt32(clamping: time / 1000))
-        }
-    }
-
-    fileprivate var sorted: Self {
-        var row = self
-        row.first.sort()
-        row.later.sort()
-        return row
+        if let time = root["first"]?.int { first.add(milliseconds: time) }
+        if let time = root["firstOpen"]?.int { firstOpen.add(milliseconds: time) }
+        later.add(root["later"])
+        laterOpen.add(root["laterOpen"])
     }
 }

@@ -4,9 +4,10 @@ import BusinessMessages
 import HandlerKit
 import MessageStore
 
-/// Records and confirms the consent of customers, and refuses messages of programs to which a customer has not agreed.
+/// Records what customers answer to the server itself, confirms their consent, and refuses messages of programs to which a
+/// customer has not agreed.
 ///
-/// Only for businesses whose file has `notices`.
+/// Consent is only for businesses whose file has `notices`. The other answer is that to the survey.
 struct Notices: Sendable {
     let store: Store
     let settings: @Sendable (BusinessID) -> NoticesConfiguration?
@@ -21,8 +22,16 @@ struct Notices: Sendable {
         "We will send important notifications related to your account status or transactions. "
         + "Send 'Unsubscribe' to manage your message preferences."
 
-    /// The customer's answer in an event: a word, or a choice in the list of types; nil for another event.
-    func answer(in event: InboundEvent, at: Timestamp) -> Consent? {
+    /// The customer's answer in an event: a score, a word, or a choice in the list of types; nil for another event.
+    func answer(in event: InboundEvent, at: Timestamp) -> InternalMessage? {
+        if case .quickReply(let reply) = event.content, reply.interaction.isAnswer(to: .survey, event) {
+            let score = reply.selectedIdentifier.flatMap { Int($0) } ?? reply.selectedIndex.map { $0 + 1 }
+            return score.flatMap { Survey.scores.contains($0) ? .survey($0) : nil }
+        }
+        return consent(in: event, at: at).map { .consent($0) }
+    }
+
+    private func consent(in event: InboundEvent, at: Timestamp) -> Consent? {
         guard let notices = settings(event.business) else { return nil }
         switch event.content {
         case .text(let text):
@@ -30,8 +39,7 @@ struct Notices: Sendable {
             guard isWithdrawal || notices.words.match(event) else { return nil }
             return Consent(
                 isGiven: !isWithdrawal, at: at, words: text.plainBody.shortened(toBytes: 100), types: [])
-        case .listPicker(let picker)
-        where picker.interaction.requestIdentifier == Self.request(event.business, event.customer).rawValue:
+        case .listPicker(let picker) where picker.interaction.isAnswer(to: .types, event):
             let chosen = Set(picker.sections.flatMap(\.items).compactMap(\.identifier))
             let types = notices.types.map(\.id).filter(chosen.contains)
             return types.isEmpty ? nil : Consent(isGiven: true, at: at, words: nil, types: types)
@@ -41,18 +49,18 @@ struct Notices: Sendable {
 
     /// Begins to record the answer in a message that was just recorded; the delivery repeats it if it fails.
     func record(_ event: InboundEvent, of message: UnrecordedMessage) {
-        guard let consent = answer(in: event, at: message.receivedAt) else { return }
+        guard let answer = answer(in: event, at: message.receivedAt) else { return }
         store.beginRecording(
-            .consent(consent), by: .server, as: Self.record(of: event), of: event.business, event.customer)
+            answer, by: .server, as: Self.record(of: event), of: event.business, event.customer)
     }
 
     /// Records the answer in an event; false when the event has none, so that its handler gets it.
     func record(_ event: InboundEvent, of delivery: Delivery) async throws -> Bool {
         guard !delivery.isInternal, !delivery.isReplay, !delivery.isReplyFailure,
-            let consent = answer(in: event, at: delivery.receivedAt)
+            let answer = answer(in: event, at: delivery.receivedAt)
         else { return false }
         try await store.record(
-            .consent(consent), by: .server, as: Self.record(of: event), of: event.business, event.customer)
+            answer, by: .server, as: Self.record(of: event), of: event.business, event.customer)
         return true
     }
 
@@ -69,7 +77,8 @@ struct Notices: Sendable {
             let capabilities = try store.lastCapabilities(of: business, customer).map {
                 Capabilities(parsing: $0)
             }
-            let picker = Self.picker(text, notices.types, Self.request(business, customer)).orText(text)
+            let picker = Self.picker(text, notices.types, ServerQuestion.types.request(business, customer))
+                .orText(text)
             // It has a text for other devices, so that no device refuses it.
             reply = capabilities.flatMap { try? picker.showable(on: $0) } ?? reply
         }
@@ -107,22 +116,20 @@ struct Notices: Sendable {
             last.advanced(by: notices.activeTime) < now
         else { return nil }
         let consent = try store.details(of: business, customer).consent
-        switch purpose.flatMap(NoticePurpose.init) {
-        case nil: return .purposeMissing
-        case .account?:
+        switch purpose {
+        case NoticesConfiguration.accountPurpose?:
             if consent?.isGiven == false { return .withdrawn }
             return try store.hasSent(Self.accountSentence, to: customer, of: business)
                 ? nil : .sentenceMissing
-        case .marketing?:
+        case let type?
+        where type == NoticesConfiguration.marketingPurpose || notices.types.contains { $0.id == type }:
             guard let consent else { return .notGiven }
             guard consent.isGiven else { return .withdrawn }
-            return notices.lapseTime.map { consent.at.advanced(by: $0) < now } ?? false ? .lapsed : nil
+            if let time = notices.lapseTime, consent.at.advanced(by: time) < now { return .lapsed }
+            let isChosen = consent.types.isEmpty || consent.types.contains(type)
+            return isChosen || type == NoticesConfiguration.marketingPurpose ? nil : .typeNotChosen
+        default: return .purposeMissing
         }
-    }
-
-    /// The `requestIdentifier` of the list of types, by which the customer's choice is known.
-    static func request(_ business: BusinessID, _ customer: CustomerID) -> MessageID {
-        id("types", [], business, customer)
     }
 
     private static func record(of event: InboundEvent) -> MessageID {
@@ -139,9 +146,15 @@ struct Notices: Sendable {
     }
 }
 
+extension Interaction {
+    fileprivate func isAnswer(to question: ServerQuestion, _ event: InboundEvent) -> Bool {
+        requestIdentifier == question.request(event.business, event.customer).rawValue
+    }
+}
+
 /// The reason why a program's message to a customer who has not written lately is refused.
 package enum NoConsent: String, Error, Sendable {
-    /// The message names no `purpose`; name one.
+    /// The message names no `purpose`, or none that the business's file knows; name one.
     case purposeMissing
     /// The customer never agreed to offers; wait until the customer writes "subscribe".
     case notGiven
@@ -149,6 +162,8 @@ package enum NoConsent: String, Error, Sendable {
     case withdrawn
     /// The consent is older than `lapsesAfterDays`.
     case lapsed
+    /// The customer chose other types of messages; send none of this type.
+    case typeNotChosen
     /// Apple's sentence about notices was never sent; send it while the customer is active.
     case sentenceMissing
 
@@ -156,10 +171,11 @@ package enum NoConsent: String, Error, Sendable {
     package var reason: String {
         switch self {
         case .purposeMissing:
-            "the customer has not written lately: name the \"purpose\" account or marketing"
+            "the customer has not written lately: name the \"purpose\" account, marketing or a type of \"notices\""
         case .notGiven: "the customer has not agreed to such messages"
         case .withdrawn: "the customer wants no more messages"
         case .lapsed: "the customer's consent has lapsed"
+        case .typeNotChosen: "the customer has not chosen this type of messages"
         case .sentenceMissing:
             "Apple's sentence about notices was not sent to the customer before: send it after a message of the customer"
         }

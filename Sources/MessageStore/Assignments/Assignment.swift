@@ -94,6 +94,15 @@ package struct Assignment: Hashable, Sendable {
         state == .waiting && isAnnounced && began.map { $0.record < stateRecord } ?? false
     }
 
+    /// Whether people see the assignment as another one: its state, its person or its queue is another.
+    ///
+    /// The handler's turn after a close begins with the customer's message, which people see anyway.
+    func isShownAsChange(of before: Assignment) -> Bool {
+        if before.state == .closed, state == .handler { return false }
+        return state != before.state || person?.id != before.person?.id
+            || (isAssigned && placement?.queue != before.placement?.queue)
+    }
+
     /// The assignment of a conversation in which the handler always answered.
     package static let handler = Assignment(state: .handler, record: 0)
 

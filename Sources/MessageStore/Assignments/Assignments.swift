@@ -41,6 +41,10 @@ final class Assignments: Sendable {
         var watches: [ConversationKey: Watch] = [:]
     }
 
+    /// Gets each change of the state, the person or the queue.
+    struct Follower: Sendable { let call: @Sendable (ConversationKey, Assignment) -> Void }
+
+    private let follower = Mutex<Follower?>(nil)
     private let state: Mutex<State>
     /// The number of entries, changes in flight and watched conversations; at 0, messages skip the lock.
     private let count: Atomic<Int>
@@ -94,6 +98,11 @@ final class Assignments: Sendable {
             recount(state)
         }
     }
+
+    /// Calls `follower` for each later change of the state, the person or the queue, when it is durable.
+    ///
+    /// The call is on the journal's queue, in the order of the changes, and must return quickly.
+    func follow(_ follower: Follower) { self.follower.withLock { $0 = follower } }
 
     /// Starts to record whether the customer closes the conversation; must precede the read of its file.
     ///
@@ -179,13 +188,21 @@ final class Assignments: Sendable {
         if case .durable(let written) = result { records = written }
         var resumed: [(ConversationKey, [Waiting])] = []
         var assigned: [ConversationKey] = []
+        var changed: [(ConversationKey, Assignment)] = []
+        let follower = follower.withLock(\.self)
         state.withLock { state in
             for (position, entry) in entries.enumerated() {
                 let meaning = entry.record.meaning
                 if let record = records?[position] {
+                    let key = follower == nil ? nil : meaning.conversation
+                    let before = key.map { state.table.assignment(of: $0) }
                     state.table.apply(
                         meaning, number: record.number, segment: record.location.segment,
                         unfinished: unfinished)
+                    if let key, let before {
+                        let after = state.table.assignment(of: key)
+                        if after.isShownAsChange(of: before) { changed.append((key, after)) }
+                    }
                     if let key = meaning.assigns { assigned.append(key) }
                     if !state.watches.isEmpty, let act = meaning.customerAct, let key = meaning.conversation {
                         state.watches[key]?.closes = act == .closes
@@ -199,6 +216,7 @@ final class Assignments: Sendable {
             }
             recount(state)
         }
+        for (key, assignment) in changed { follower?.call(key, assignment) }
         for (key, steps) in resumed { for step in steps { run(key, step) } }
         return assigned
     }

@@ -27,6 +27,15 @@ extension Store {
         return assignments.withTable { $0.assignment(of: key) }
     }
 
+    /// Calls `follower` for each later change of a state, a person or a queue, when it is durable.
+    ///
+    /// The call is on the journal's queue, and must return quickly; it may append messages.
+    package func followAssignments(
+        _ follower: @escaping @Sendable (BusinessID, CustomerID, Assignment) -> Void
+    ) {
+        assignments.follow(Assignments.Follower { follower($0.business, $0.customer, $1) })
+    }
+
     /// The conversations that are with persons or wait for one, in no order; never blocks and opens no file.
     package var assignedConversations: [AssignedConversation] {
         assignments.entries.compactMap { key, entry in

@@ -138,7 +138,7 @@ final class ConversationPartitions: Sendable {
         var contact = Contact()
         for line in try end.lines(maximum: Self.maximumContactLines, maximumBytes: .max)
         where line.record < record ?? .max {
-            contact.apply(line)
+            contact.apply(line, of: key.business)
         }
         if record == nil {
             try partition.withPool { pool throws(StoreError) in

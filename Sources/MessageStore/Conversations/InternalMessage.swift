@@ -14,6 +14,11 @@ package enum InternalMessage: Hashable, Sendable {
     case customer(name: String?, addTags: [String] = [], removeTags: [String] = [])
     /// `{"type":"consent","state":"given","at":"…","words":"subscribe","types":["offers"]}`.
     case consent(Consent)
+    /// `{"type":"survey","score":4}`: the customer's score of the conversation, from 1 to 5.
+    case survey(Int)
+    /// `{"type":"assignment","state":"person","person":{"id":"agent-7","name":"Ana"},"queue":"returns"}`: who answers now,
+    /// and the queue in which the conversation waits or waited.
+    case assignment(Assignment)
 
     /// The maximum length of a note in UTF-8.
     package static let maximumNoteBytes = 8000
@@ -35,6 +40,17 @@ package enum InternalMessage: Hashable, Sendable {
             case .consent(let consent):
                 writer.field("type", "consent")
                 consent.write(to: &writer)
+            case .survey(let score):
+                writer.field("type", "survey")
+                writer.field("score", score)
+            case .assignment(let assignment):
+                writer.field("type", "assignment")
+                writer.field("state", assignment.state.rawValue)
+                if let person = assignment.person {
+                    writer.key("person")
+                    person.write(to: &writer)
+                }
+                writer.field("queue", assignment.placement?.queue)
             }
             writer.field("sourceId", business)
         }
@@ -152,6 +168,9 @@ extension ConversationLine {
         let parts: [(String, String?)] = [
             ("", message["body"]?.string), ("name ", message["name"]?.string), ("+", texts("addTags")),
             ("-", texts("removeTags")), ("", message["state"]?.string), ("types ", texts("types")),
+            ("", message["person"].flatMap { $0["name"]?.string ?? $0["id"]?.string }),
+            ("queue ", message["queue"]?.string),
+            ("score ", message["score"]?.int.map { "\($0)" }),
         ]
         let words = parts.compactMap { label, text in text.flatMap { $0.isEmpty ? nil : label + $0 } }
         return "\(kindName): " + words.joined(separator: "  ")

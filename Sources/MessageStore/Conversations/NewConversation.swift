@@ -1,5 +1,6 @@
+import BalloonJSON
 package import BalloonPOSIX
-import BusinessMessages
+package import BusinessMessages
 
 /// A conversation that begins with a customer's message.
 ///
@@ -25,15 +26,15 @@ struct Contact: Hashable, Sendable {
 
     /// Applies a line.
     mutating func apply(_ entry: ConversationEntry) {
-        guard !entry.isFilesOnly else { return }
+        guard !entry.isFilesOnly, !entry.isInternal, !entry.answersServer else { return }
         apply(
             at: entry.at, entry.kind, isInbound: entry.result == nil,
             isDelivered: entry.result?.status == .accepted)
     }
 
-    /// Applies a line that was read from the file.
-    mutating func apply(_ line: ConversationLine) {
-        guard !line.isFilesOnly else { return }
+    /// Applies a line of the business that was read from the file.
+    mutating func apply(_ line: ConversationLine, of business: BusinessID) {
+        guard !line.isFilesOnly, !line.answersServer(of: business) else { return }
         apply(
             at: line.at, line.kind, isInbound: line.direction == .inbound,
             isDelivered: line.isDelivered)
@@ -55,9 +56,29 @@ struct Contact: Hashable, Sendable {
     }
 }
 
+extension ConversationEntry {
+    /// Whether the line is a customer's answer to a question of the server.
+    fileprivate var answersServer: Bool {
+        guard result == nil, ServerQuestion.kinds.contains(kind) else { return false }
+        // The journal contains only validated JSON.
+        return (try? JSONDocument(message, limits: .journal)).map {
+            ServerQuestion.isAnswered(by: $0.root, conversation.business, conversation.customer)
+        } ?? false
+    }
+}
+
 extension ConversationLine {
+    /// Whether the line is a customer's answer to a question of the server.
+    package func answersServer(of business: BusinessID) -> Bool {
+        direction == .inbound && ServerQuestion.kinds.contains(kind)
+            && ServerQuestion.isAnswered(by: message, business, customer)
+    }
+
     /// Whether the line is a customer's message that may begin a conversation.
-    var mayBegin: Bool { direction == .inbound && !isFilesOnly && !kind.isTyping && kind != .close }
+    func mayBegin(of business: BusinessID) -> Bool {
+        direction == .inbound && !isFilesOnly && !kind.isTyping && kind != .close
+            && !answersServer(of: business)
+    }
 
     /// Whether the line is a message of the business that the gateway accepted.
     var isDelivered: Bool { outcome == ReplyState.Status.accepted.rawValue }

@@ -43,7 +43,7 @@ package struct ReceivedMessage: Sendable {
         case writes
         /// The customer closes the conversation.
         case closes
-        /// The customer starts or stops typing, which does not change the conversation.
+        /// The customer starts or stops typing, or answers a ``ServerQuestion``, which does not change the conversation.
         case neither
         /// A record for people about the conversation, such as a note; see ``InternalMessage``.
         ///

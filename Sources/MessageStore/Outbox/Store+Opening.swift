@@ -42,7 +42,7 @@ extension Store {
         var contact = Contact()
         if let first = lines.first, first.sequence > 1 { contact.at = first.at }
         for line in lines {
-            if line.mayBegin, line.repeats == nil {
+            if line.mayBegin(of: business), line.repeats == nil {
                 let begins =
                     line.record == delivery?.record
                     ? delivery?.begins
@@ -55,7 +55,7 @@ extension Store {
                 // The answer to an earlier message may have its line behind that of this one.
                 found = nil
             }
-            contact.apply(line)
+            contact.apply(line, of: business)
         }
         guard let (record, begins) = found else { return nil }
         let isAnswered = queued.contains {

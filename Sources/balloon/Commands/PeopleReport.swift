@@ -22,7 +22,7 @@ extension People {
         @Option(help: ArgumentHelp("Only conversations that ended before.", valueName: "time"))
         var to: Timestamp?
 
-        @Option(help: "A row for each hour of the day in UTC, queue or person.")
+        @Option(help: "A row for each hour of the day (in the zone of the hours, else UTC), queue or person.")
         var by: FiguresReport.Grouping?
 
         @Flag(help: "Print CSV.")
@@ -49,8 +49,8 @@ extension People {
         private func text(_ name: String, _ row: FiguresReport.Row) -> String {
             let numbers: [Int?] = [
                 row.conversations, row.byBot, row.byPeople, row.unanswered, row.askedFor + row.handedOff,
-                row.seconds(0.5), row.seconds(0.9), row.seconds(0.5, later: true),
-                row.seconds(0.9, later: true),
+                row.first.seconds(0.5), row.first.seconds(0.9), row.later.seconds(0.5),
+                row.later.seconds(0.9),
             ]
             let cells = [name.isEmpty ? "all" : name] + numbers.map { $0.map { "\($0)" } ?? "-" }
             return terminalText(cells.joined(separator: "  ")) + "\n"

@@ -24,10 +24,12 @@ import Testing
                 writer.field("at", Timestamp(milliseconds: seconds * 1000).rfc3339)
                 let direction =
                     ["customer", "close", "typing"].contains(who)
-                    ? "inbound" : who == "consent" ? "internal" : "outbound"
+                    ? "inbound" : ["consent", "survey"].contains(who) ? "internal" : "outbound"
                 writer.field("direction", direction)
                 writer.field("id", "m\(index)")
-                let kinds = ["close": "close", "typing": "typingStart", "consent": "consent"]
+                let kinds = [
+                    "close": "close", "typing": "typingStart", "consent": "consent", "survey": "survey",
+                ]
                 writer.field("kind", kinds[who] ?? "text")
                 writer.field("customer", "c")
                 writer.field("record", index + 1)
@@ -41,6 +43,7 @@ import Testing
                 writer.object("message") {
                     $0.field("type", who)
                     if who == "consent" { $0.field("state", "withdrawn") }
+                    if who == "survey" { $0.field("score", 5) }
                 }
             }
             return try #require(ConversationLine(json))
@@ -51,7 +54,7 @@ import Testing
     func `answers of people count from the customer's first unanswered message, and automatic texts do not`()
         throws
     {
-        let found = ConversationFigures.all(
+        let found = Self.all(
             try lines([
                 ("customer", 0), ("bot", 1), ("typing", 9), ("customer", 10), ("server", 11),
                 ("customer", 20), ("ana", 70),
@@ -66,14 +69,39 @@ import Testing
     @Test func `a close of the customer ends a conversation, and one without the customer does not count`()
         throws
     {
-        let found = ConversationFigures.all(
+        let found = Self.all(
             try lines([
                 ("program", 0), ("customer", 5), ("bot", 6), ("close", 7), ("customer", 20), ("consent", 21),
             ]), queue: "q")
         #expect(found.map(\.by) == ["bot", "none"])
         #expect(found.map(\.isUnanswered) == [false, false])
         #expect(found.map(\.consent) == [nil, "withdrawn"] && found.map(\.queue) == [nil, nil])
-        #expect(ConversationFigures.all(try lines([("program", 0), ("ana", 1)]), queue: nil).isEmpty)
+        #expect(Self.all(try lines([("program", 0), ("ana", 1)])).isEmpty)
+        let late = Self.all(try lines([("program", 0), ("survey", 9)]))
+        #expect(late.map(\.survey) == [5] && late.map(\.messages) == [0])
+    }
+
+    @Test func `answers count in opening time too, and hours of the day are those of the business`() throws {
+        let opening = OpeningTime(
+            hours: try OpeningHoursTests.hours(week: #"{"mon-fri": ["09:00-18:00"]}"#), closings: [])
+        // 1 January 1970 was a Thursday; Berlin is an hour ahead of UTC. The answer comes on Friday at 9:01.
+        let evening = Int64(16 * 3600 + 59 * 60)
+        let found = ConversationFigures.all(
+            try lines([("customer", evening), ("ana", evening + 15 * 3600 + 120)]), of: BusinessID("b"),
+            queue: nil, opening)
+        let one = try #require(found.first)
+        #expect(one.first == 54_120_000 && one.firstOpen == 120_000 && one.hour == 17)
+        let directory = TemporaryDirectory()
+        let files = DayFiles(directory: directory.file("figures"), prefix: FiguresReport.prefix)
+        try files.append(one.json, at: one.at, "one")
+        let rows = try report(directory, by: .hour).rows
+        #expect(rows.map(\.name) == ["", "17"])
+        #expect(rows[1].row.first.seconds(0.5) == 54_120 && rows[1].row.firstOpen.seconds(0.5) == 120)
+    }
+
+    private static func all(_ lines: [ConversationLine], queue: String? = nil) -> [ConversationFigures] {
+        ConversationFigures.all(
+            lines, of: BusinessID("b"), queue: queue, OpeningTime(hours: nil, closings: []))
     }
 
     private func report(
@@ -103,18 +131,22 @@ import Testing
         try write(
             #"{"at":"1970-01-06T00:00:00.000Z","type":"conversation","by":"bot","consent":"given","unanswered":true}"#,
             5)
+        try write(#"{"at":"1970-01-06T00:00:00.000Z","type":"conversation","messages":0,"survey":4}"#, 5)
         let all = try report(directory)
         let sum = try #require(all.rows.first?.row)
         #expect(sum.conversations == 11 && sum.byPeople == 10 && sum.byBot == 1 && sum.askedFor == 1)
         #expect(sum.consents == 1 && sum.unanswered == 1 && all.damaged == 1)
-        #expect(sum.seconds(0.5) == 6 && sum.seconds(0.9) == 10 && sum.seconds(0.5, later: true) == 5)
+        #expect(sum.scores == [0, 0, 0, 1, 0])
+        #expect(sum.first.seconds(0.5) == 6 && sum.first.seconds(0.9) == 10)
+        #expect(sum.later.seconds(0.5) == 5 && sum.laterOpen.seconds(0.5) == nil)
         #expect(try report(directory, days: 0...3).rows[0].row.conversations == 10)
         #expect(try report(directory, by: .queue, days: 0...3).rows.map(\.name) == ["", "q0", "q1"])
         #expect(
             try report(directory, by: .person, days: 0...3).rows.map(\.row.conversations) == [10, 10, 5, 5])
         #expect(try report(directory, by: .hour, days: 0...3).rows.map(\.name) == ["", "00", "01", "10"])
         #expect(
-            try report(directory).csv.split(separator: "\r\n")[1].hasPrefix("\"\",11,1,10,1,1,0,6,10,5,5,1,0")
+            try report(directory).csv.split(separator: "\r\n")[1].hasPrefix(
+                "\"\",11,1,10,1,1,0,6,10,5,5,1,0,0,0,0,1,0,,,,")
         )
         #expect(try report(TemporaryDirectory()).rows[0].row.conversations == 0)
     }
@@ -132,10 +164,12 @@ import Testing
         let configuration = server.configuration
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let now = Timestamp.now()
+        let current = CurrentConfiguration(configuration)
+        let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
         for _ in 1...2 {
             // Each recorder is that of a new process.
             let recorder = FiguresRecorder(
-                server.running.store, CurrentConfiguration(configuration), logger: logger)
+                server.running.store, current, PeopleSettings(current, presence), logger: logger)
             recorder.recordEnded(at: now)
             for _ in 1...2 { recorder.recordEnded(at: now.advanced(by: .seconds(25 * 3600))) }
         }

@@ -20,8 +20,14 @@ import Testing
     private final class Shop: TextHandler, ConsentHandler, Sendable {
         private let told = Mutex<[ConsentChange]>([])
         var consents: [ConsentChange] { told.withLock { $0 } }
+        private let texts = Mutex<[Bool]>([])
+        /// For each text whether it began a conversation.
+        var begins: [Bool] { texts.withLock { $0 } }
 
-        func text(_: Text, _: Context) -> Outcome { .reply("moment") }
+        func text(_: Text, _ context: Context) -> Outcome {
+            texts.withLock { $0.append(context.conversation.isNew) }
+            return .reply("moment")
+        }
 
         func consent(_ consent: ConsentChange, _: Context) -> Outcome {
             told.withLock { $0.append(consent) }
@@ -46,6 +52,7 @@ import Testing
         let server = try await ServerUnderTest.withAPI(handler) {
             $0.businesses[0].notices = notices
             $0.businesses[0].people = PeopleConfiguration(text: "A colleague answers.")
+            $0.businesses[0].people?.texts[.survey] = Localized("How was it?")
             $0.api.requestsPerMinute = 100_000
         }
         let customer = server.customer()
@@ -114,9 +121,89 @@ import Testing
         let messages = await server.gateway.waitForMessages(count: 2, customer: customer.id)
         let data = messages.last?.message.root["interactiveData"]?["data"]
         #expect(data?["listPicker"]?["sections"]?[0]?["items"]?.elements.count == 2)
-        let request = Notices.request(ServerUnderTest.business, customer.id).rawValue
+        let request = ServerQuestion.types.request(ServerUnderTest.business, customer.id).rawValue
         #expect(data?["requestIdentifier"]?.string == request)
         #expect(await eventually { shop.consents.first?.types == [] })
+    }
+
+    /// Answers a question of the server with a choice.
+    private func answer(
+        _ question: ServerQuestion, _ choice: String, _ customer: SimulatedCustomer
+    ) async throws {
+        let request = question.request(ServerUnderTest.business, customer.id).rawValue
+        let answer = try customer.message(
+            completing: Array(
+                #"{"type":"interactive","interactiveData":{"data":{"requestIdentifier":"\#(request)",\#(choice)}}}"#
+                    .utf8))
+        _ = try await customer.post(answer)
+    }
+
+    @Test func `a message of a type needs a customer who chose it, and the choice begins no conversation`()
+        async throws
+    {
+        let shop = Shop()
+        let (server, customer, path) = try await server(shop, Self.notices(types: true, active: .zero))
+        func problem(_ purpose: String) async throws -> String? {
+            try await send(server, path, #"{"text":"News","purpose":"\#(purpose)"}"#).problem
+        }
+        #expect(try await problem("orders") == "no-consent")
+        try await say(["subscribe"], customer)
+        #expect(try await eventually { try await server.api(path).json["consent"] != nil })
+        #expect(try await problem("offers") == nil, "a customer who chose nothing agreed to every type")
+        try await answer(
+            .types, #""listPicker":{"sections":[{"items":[{"identifier":"orders","title":"Orders"}]}]}"#,
+            customer)
+        #expect(
+            try await eventually {
+                try await server.api(path).json["consent"]?["types"]?[0]?.string == "orders"
+            })
+        for (purpose, expected) in [("orders", nil), ("marketing", nil), ("offers", "no-consent")] {
+            #expect(try await problem(purpose) == expected, "\(purpose)")
+        }
+        try await say(["Hello again"], customer)
+        #expect(await eventually { shop.begins == [true, false] })
+    }
+
+    @Test(arguments: [("release", #"{"to":"handler"}"#), ("close", "{}")])
+    func `the end by a person asks for a score once, and the answer starts no handler and no conversation`(
+        end: String, body: String
+    ) async throws {
+        let shop = Shop()
+        let (server, customer, path) = try await server(shop, Self.notices())
+        for _ in 1...2 {
+            #expect(
+                try await server.api(path + "/claim", method: "POST", body: #"{"person":{"id":"ana"}}"#)
+                    .status == 200)
+            #expect(try await server.api(path + "/" + end, method: "POST", body: body).status == 200)
+        }
+        let asked = await server.gateway.waitForMessages(count: 3, customer: customer.id)
+        #expect(bodies(server, customer) == ["moment", "How was it?"])
+        let items = asked.last?.message.root["interactiveData"]?["data"]?["quick-reply"]?["items"]
+        #expect(items?.elements.compactMap { $0["title"]?.string } == ["1", "2", "3", "4", "5"])
+        try await answer(
+            .survey, #""quick-reply":{"selectedIndex":3,"selectedIdentifier":"4"}"#, customer)
+        func lines() async throws -> [JSONValue] {
+            try await server.api(path + "/messages").json["lines"]?.elements.map(\.self) ?? []
+        }
+        #expect(
+            try await eventually {
+                try await lines().contains { $0["message"]?["score"]?.int == 4 }
+            })
+        let state = try await server.api(path).json["state"]?.string
+        #expect(state == (end == "close" ? "closed" : "handler"))
+        try await say(["Hello again"], customer)
+        #expect(await eventually { shop.begins.count == 2 })
+        #expect(shop.begins == [true, end == "close"])
+        let internals = try await lines().filter { $0["direction"]?.string == "internal" }
+        let states = internals.compactMap { $0["message"]?["state"]?.string }
+        let ended = end == "close" ? "closed" : "handler"
+        #expect(states == ["person", ended, "person", ended])
+        #expect(internals.first?["message"]?["person"]?["id"]?.string == "ana")
+        let figures = ConversationFigures.all(
+            try await lines().compactMap { ConversationLine(Array($0.text)) }, of: ServerUnderTest.business,
+            queue: nil, OpeningTime(hours: nil, closings: []))
+        #expect(figures.map(\.survey) == [4] && figures.map(\.messages) == [2])
+        #expect(server.gateway.messages(for: customer.id).count == 4)
     }
 
     @Test func `a program's message to a customer who has not written lately needs a purpose and a consent`()
@@ -126,7 +213,7 @@ import Testing
         func problem(_ body: String) async throws -> String? { try await send(server, path, body).problem }
         #expect(try await problem(#"{"text":"News"}"#) == "no-consent")
         #expect(try await problem(#"{"text":"News","purpose":"marketing"}"#) == "no-consent")
-        #expect(try await problem(#"{"text":"News","purpose":"fun"}"#) == "bad-member")
+        #expect(try await problem(#"{"text":"News","purpose":"fun"}"#) == "no-consent")
         #expect(try await problem(#"{"text":"Parcel","purpose":"account"}"#) == "no-consent")
         // Persons are exempt, and so Apple's sentence is sent.
         let sentence = #"{"text":"\#(Notices.accountSentence)","person":{"id":"ana"}}"#

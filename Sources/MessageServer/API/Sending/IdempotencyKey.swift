@@ -1,5 +1,6 @@
 import BalloonWire
 import BusinessMessages
+import MessageStore
 
 /// The `Idempotency-Key` of a request to send, by which the server recognizes a repetition of the request.
 ///

@@ -153,9 +153,7 @@ extension SendingBody {
     private static func message(
         _ root: JSONValue, hasAttachments: Bool
     ) throws(APIProblem) -> JSONDocument {
-        let purpose = try root.given("purpose", "must be account or marketing") {
-            $0.string.flatMap(NoticePurpose.init)
-        }
+        let purpose = try root.given("purpose", "must be a text", \.string)
         guard let message = root["message"] else {
             let text = try root.given("text", "must be a string", \.string)
             guard text != nil || hasAttachments else {
@@ -165,7 +163,7 @@ extension SendingBody {
                 JSONWriter.object { writer in
                     writer.field("type", "text")
                     writer.field("body", text ?? "")
-                    writer.field("purpose", purpose?.rawValue)
+                    writer.field("purpose", purpose)
                 }, root)
         }
         for name in ["text", "attachments", "purpose"] {

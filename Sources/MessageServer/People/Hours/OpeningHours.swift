@@ -108,6 +108,15 @@ struct OpeningTime {
         return hours == nil || end(of: wait, since: start).map { $0 <= now } ?? false
     }
 
+    /// The milliseconds of opening time between two times.
+    func milliseconds(from start: Timestamp, to end: Timestamp) -> Int64 {
+        let all = hours == nil ? AnySequence([start..<max(start, end)]) : AnySequence(openings(from: start))
+        return all.prefix { $0.lowerBound < end }.reduce(0) { sum, opening in
+            let begin = max(opening.lowerBound, start).milliseconds
+            return sum + max(0, min(opening.upperBound, end).milliseconds - begin)
+        }
+    }
+
     private func openings(from time: Timestamp) -> some Sequence<Range<Timestamp>> {
         (hours.map { AnySequence($0.openings(from: time)) } ?? AnySequence([])).lazy.flatMap { opening in
             closings.reduce([opening]) { parts, closing in parts.flatMap { $0.without(closing) } }

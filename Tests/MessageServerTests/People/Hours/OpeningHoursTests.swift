@@ -47,6 +47,7 @@ import Testing
         let opening = OpeningTime(hours: try Self.hours(dates: dates), closings: [])
         let (start, end) = (try Self.time(start), try Self.time(end))
         #expect(opening.end(of: .seconds(seconds), since: start) == end)
+        #expect(opening.milliseconds(from: start, to: end) == Int64(seconds) * 1000)
         #expect(opening.isOver(.seconds(seconds), since: start, at: end))
         #expect(
             !opening.isOver(
