@@ -5,7 +5,7 @@ import { isTyping, summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
 import { isTapback } from "./reactions.js";
 import { Stream } from "./stream.js";
-import { customerName } from "./text.js";
+import { customerName, visible } from "./text.js";
 
 const queuePages = 5;
 const refreshPause = 5_000;
@@ -20,6 +20,8 @@ export class Desk extends EventTarget {
   me;
   /// Whether the person gets offers: `available`, `away` or `gone`; undefined when the token names no person.
   availability;
+  /// The persons who are there, each with the conversation at which the person looks.
+  persons = [];
   /// Whether this person may take conversations from others, and open and close the help desk.
   supervises = true;
   businesses = [];
@@ -252,8 +254,8 @@ export class Desk extends EventTarget {
 
   /// The milliseconds within which the customer should have an answer; there is no such time while people do not answer.
   targetOf(one) {
-    if (this.people?.opensAt) return Infinity;
     const queue = this.queueOf(one) ?? this.queues[0];
+    if ((queue ?? this.people)?.opensAt) return Infinity;
     return (one.state === "waiting" ? queue?.firstAnswerSeconds : queue?.answerSeconds) * 1_000 || overdueAfter;
   }
 
@@ -261,6 +263,7 @@ export class Desk extends EventTarget {
   select(id) {
     this.selected = id;
     this.markRead(id);
+    void this.#reportAvailability();
   }
 
   markRead(id) {
@@ -436,12 +439,16 @@ export class Desk extends EventTarget {
     this.#tell("businesses");
   }
 
-  /// Tells the server that the person is still there. The server makes a person away who missed an offer, and forgets
+  /// Tells the server that the person is still there and looks at the open conversation, and reads the same of others. The server makes a person away who missed an offer, and forgets
   /// the state when it restarts.
   async #reportAvailability() {
-    if (!this.availability || this.availability === "gone" || this.connection === "lost") return;
-    const { state } = await this.api.change("PUT", `${this.path}/people/persons`, {}).catch(() => ({}));
-    if (state === "gone") await this.setAvailability(this.availability).catch(() => {});
+    if (!this.availability || this.connection === "lost") return;
+    const business = this.business;
+    const { state } = await this.api.change("PUT", `${this.path}/people/persons`, this.selected ? { conversation: this.selected } : {}).catch(() => ({}));
+    const { persons } = await this.api.read(`${this.path}/people/persons`).catch(() => ({ persons: this.persons }));
+    if (business !== this.business) return;
+    this.persons = persons;
+    if (state === "gone" && this.availability !== "gone") await this.setAvailability(this.availability).catch(() => {});
     else if (state) this.availability = state;
     this.#tell("businesses");
   }
@@ -449,7 +456,12 @@ export class Desk extends EventTarget {
   /// The persons to whom a conversation can be transferred.
   async readPersons() {
     const { persons } = await this.api.read(`${this.path}/people/persons`);
-    return persons.map(({ person }) => person).filter(({ id }) => id !== this.me.id);
+    return persons.filter(({ person, state }) => state !== "gone" && person.id !== this.me.id).map(({ person }) => person);
+  }
+
+  /// The names of the other persons who look at a conversation.
+  lookingAt(id) {
+    return this.persons.filter(({ person, conversation }) => conversation === id && person.id !== this.me.id).map(({ person }) => visible(person.name ?? person.id));
   }
 
   /// The waiting conversations that are offered to this person.

@@ -360,7 +360,7 @@ export class Thread {
     }[one.state];
     // The reason and the note are for the next person, also after the claim.
     const isHeld = one.state === "waiting" || one.state === "person";
-    const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""], ["Queue: ", isHeld && desk.queueOf(one) ? `${visible(desk.queueOf(one).name)} (${visible(one.queue.rule ?? "")})` : ""], ["Device: ", one.state !== "closed" && cannot.length > 0 ? `cannot show ${cannot.join(", ")}` : ""]].filter(([, text]) => text);
+    const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""], ["Queue: ", isHeld && desk.queueOf(one) ? `${visible(desk.queueOf(one).name)} (${visible(one.queue.rule ?? "")})` : ""], ["Also here: ", desk.lookingAt(one.id).join(", ")], ["Device: ", one.state !== "closed" && cannot.length > 0 ? `cannot show ${cannot.join(", ")}` : ""]].filter(([, text]) => text);
     if (this.#holder.dataset.shown !== JSON.stringify(parts)) {
       this.#holder.dataset.shown = JSON.stringify(parts);
       fill(this.#holder, parts.map(([label, text]) => element("p", { dir: "auto" }, label && element("strong", {}, label), text)));

@@ -64,6 +64,7 @@ struct PresenceRoutes: Sendable {
                 $0.entry.state.rawValue
             },
             JSONField("since", .time) { $0.entry.chosenAt }, JSONField("held", .integer) { $0.held },
+            JSONField("conversation", optional: .hash) { $0.entry.conversation },
         ]).form)
 
     /// The operations on the availability of single persons.
@@ -71,7 +72,8 @@ struct PresenceRoutes: Sendable {
         let path = Self.path + "/persons"
         return [
             APIRoute(
-                .get, path, may: .read, "List the persons who are available or away",
+                .get, path, may: .read,
+                "List the persons who are available or away, or look at a conversation",
                 Self.persons.form(named: "Persons").schema
             ) { request in
                 let business = try request.business.id
@@ -88,10 +90,15 @@ struct PresenceRoutes: Sendable {
                 guard let person = request.token.person else {
                     throw APIProblem(.rightMissing, "the token names no person")
                 }
-                let state = try request.object(["state"]).given("state", "must be available, away or gone") {
+                let root = try request.object(["state", "conversation"])
+                let state = try root.given("state", "must be available, away or gone") {
                     $0.string.flatMap(Availability.State.init)
                 }
-                let shown = watch.availability.report(person, state, in: try request.business.id)
+                let conversation = try root.given("conversation", "must be the id of a conversation") {
+                    value in value.string.flatMap { APIParameter.Format.hash.accepts($0) ? $0 : nil }
+                }
+                let shown = watch.availability.report(
+                    person, state, lookingAt: conversation, in: try request.business.id)
                 if state != nil { watch.wakeUp() }
                 return APIAnswer { $0.field("state", shown.rawValue) }
             },

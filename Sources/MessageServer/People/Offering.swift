@@ -78,6 +78,8 @@ final class Availability: Sendable {
         var chosenAt: Timestamp
         /// The latest report.
         var seenAt: Timestamp
+        /// The conversation at which the person looks, by the name of its file.
+        var conversation: String?
     }
 
     /// How long a report counts.
@@ -85,18 +87,21 @@ final class Availability: Sendable {
 
     private let entries = Mutex<[BusinessID: [String: Entry]]>([:])
 
-    /// Records a report; without a state it only says that the person is still there.
+    /// Records a report; without a state it only says that the person is still there, and at which conversation the person
+    /// looks.
     ///
     /// Returns the person's state.
-    func report(_ person: Person, _ state: State?, in business: BusinessID, at now: Timestamp = .now())
-        -> State
-    {
+    func report(
+        _ person: Person, _ state: State?, lookingAt conversation: String? = nil, in business: BusinessID,
+        at now: Timestamp = .now()
+    ) -> State {
         entries.withLock { entries in
             let known = entries[business]?[person.id].flatMap { Self.isCurrent($0, now) ? $0 : nil }
             var entry = known ?? Entry(person: person, state: .gone, chosenAt: now, seenAt: now)
             if let state { (entry.state, entry.chosenAt) = (state, now) }
-            entry.seenAt = now
-            entries[business, default: [:]][person.id] = entry.state == .gone ? nil : entry
+            (entry.seenAt, entry.conversation) = (now, conversation)
+            let isForgotten = entry.state == .gone && conversation == nil
+            entries[business, default: [:]][person.id] = isForgotten ? nil : entry
             return entry.state
         }
     }
@@ -110,7 +115,7 @@ final class Availability: Sendable {
         }
     }
 
-    /// The persons of a business who are not gone, by their identifiers.
+    /// The persons of a business who are not gone or look at a conversation, by their identifiers.
     func persons(of business: BusinessID, at now: Timestamp = .now()) -> [Entry] {
         entries.withLock { $0[business] ?? [:] }.values.filter { Self.isCurrent($0, now) }
             .sorted { $0.person.id < $1.person.id }
