@@ -149,10 +149,13 @@ struct HandlerCheckTests {
         #expect(!found.failures.values.contains { $0.contains("not answered") })
     }
 
-    @Test func `a program that subscribes to replyFailed is checked with such an event`() async throws {
-        let found = try await findings([Fixture.directory + "/handlers/faulty.py", "failures"])
+    @Test(arguments: [("failures", "event replyFailed"), ("consents", "event consent")])
+    func `a program that subscribes to an event of the server is checked with it`(
+        mode: String, event: String
+    ) async throws {
+        let found = try await findings([Fixture.directory + "/handlers/faulty.py", mode])
         #expect(found.failures == [:])
-        #expect(found.passed.contains("event replyFailed"))
+        #expect(found.passed.contains(event), "\(found.passed)")
     }
 
     @Test func `a missing program is reported as a finding`() async throws {

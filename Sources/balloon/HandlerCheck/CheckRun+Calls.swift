@@ -23,11 +23,12 @@ extension CheckRun {
     {
         let delivery = "check-\(nextDelivery)"
         nextDelivery += 1
-        let context = Context(
+        var context = Context(
             event: event.event, replyFailure: event.replyFailure,
             conversation: Conversation(entries: event.history), deliveryID: DeliveryID(delivery),
             attempt: attempt, deadline: .now + check.deadline,
             logger: Logger(label: "check"))
+        context.consent = ConsentChange(event.event.message)
         return EventParameters(delivery: delivery, context: context, path: path)
     }
 

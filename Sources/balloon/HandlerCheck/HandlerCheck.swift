@@ -146,8 +146,7 @@ struct HandlerCheck: Sendable {
             let own = found.filter { $0.file != nil }
             return own.isEmpty ? found : own
         case .replyFailed: return Sample.replyFailure.map { [$0] } ?? []
-        // A customer of the check writes no word of consent, which depends on the business.
-        case .consent: return []
+        case .consent: return Sample.consent.map { [$0] } ?? []
         }
     }
 
@@ -159,6 +158,14 @@ struct HandlerCheck: Sendable {
         var file: String?
         /// The earlier messages of the conversation.
         var history: [Conversation.Entry] = []
+
+        fileprivate static var consent: Sample? {
+            let message =
+                #"{"type":"consent","state":"given","at":"2026-11-28T09:00:00.000Z","words":"subscribe","types":[]}"#
+            return (try? JSONDocument(Array(message.utf8))).map {
+                Sample(event: InboundEvent.decode(message: $0))
+            }
+        }
 
         fileprivate static var replyFailure: Sample? {
             let failure = ReplyFailure(

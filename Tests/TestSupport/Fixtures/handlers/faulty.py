@@ -35,7 +35,7 @@ def introduce(call):
     if fault == "noise":
         write("Loading the catalogue ...")
     version = "7" if fault == "wrongVersion" else "1"
-    wanted = {"failures": ["text", "replyFailed"], "everything": "*", "unknownKind": ["text", "picture"]}.get(fault, ["text"])
+    wanted = {"failures": ["text", "replyFailed"], "consents": ["text", "consent"], "everything": "*", "unknownKind": ["text", "picture"]}.get(fault, ["text"])
     line = result(call, {"protocolVersion": version, "handler": {"name": fault}, "events": wanted, "maxInFlight": 4 if fault == "builder" else 1})
     config.update(call["params"].get("config", {}))
     if fault == "unflushed":
