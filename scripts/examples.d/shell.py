@@ -122,15 +122,15 @@ TABLE = {
     "Operations | Sending a webhook by hand | 1": Elsewhere("scripts/test.d/readme"),
     "Operations | Playing the customer | 1": Run("pizza"),
     "Operations | Trying out failures | 1": Run("empty", {"picture.heic": "picture.png", "http://127.0.0.1:PORT": "{gateway}"}),
-    "PersonTakesOver | What the customer is told | 1": Run("server"),
+    "PersonTakesOver | What the customer is told | 2": Run("server"),
     "PersonTakesOver | Queues | 2": Run("queues served", prepare=DESK),
     "PersonTakesOver | Queues | 3": Run("queues served", prepare=DESK),
     "PersonTakesOver | Offers | 1": Run("person served", {"2026-11-28T09:00:00Z": (datetime.now(timezone.utc) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")}, prepare=DESK),
     "PersonTakesOver | Notes, names and tags | 1": Run("server", prepare=DESK),
-    "PersonTakesOver | Notices | 1": Run("server", prepare=DESK),
+    "PersonTakesOver | Notices | 2": Run("server", prepare=DESK),
     "PersonTakesOver | Figures | 1": Run("server"),
     "PersonTakesOver | Figures | 2": Run("server", prepare=DESK),
-    "PersonTakesOver | Saved replies | 1": Run("server", prepare=DESK),
+    "PersonTakesOver | Saved replies | 2": Run("server", prepare=DESK),
     "PersonTakesOver | What the help desk does | 1": Run("server", PEOPLE),
     "PersonTakesOver | The same over HTTP | 1": Run("server", {}, {
         "export TOKEN=": "the object goes into a file; the stage has done it", "kill -HUP": "names every process of this machine"},
@@ -356,7 +356,7 @@ def configuration(stage, people=None, person=()):
 
 def with_queues():
     """The queues of the page about people."""
-    return documents(code("PersonTakesOver", "json", 1))[0]["people"]
+    return documents(code("PersonTakesOver", "json", 2))[0]["people"]
 
 
 def server(stage, **configured):
