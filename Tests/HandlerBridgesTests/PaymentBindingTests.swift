@@ -235,13 +235,12 @@ struct PaymentBindingTests {
             let state = try shop.states()[attempt]
             #expect(isEnded, "\(token): \(state ?? ""), told \(isTold)")
         }
-        // The latest charge has come by now.
+        // The latest charge has come by now, unless a busy machine refused the attempt before its handler was asked.
+        let latest = try #require(paid.first { $0.token == "5.99" })
         #expect(
             try await eventually {
-                let lines = try shop.till.lines()
-                return paid.filter { $0.token == "5.99" }.allSatisfy {
-                    lines.contains("charge " + $0.attempt)
-                }
+                try shop.till.lines().contains("charge " + latest.attempt)
+                    || shop.states()[latest.attempt] == "failed"
             })
         #expect(try !shop.till.lines().contains("cancel"))
         for (token, attempt, status) in paid {
@@ -256,7 +255,8 @@ struct PaymentBindingTests {
         // Long enough for a busy machine to answer the first event, and shorter than the charge.
         timings.silence = .milliseconds(500)
         timings.signOfLife = .milliseconds(500)
-        let shop = try await Shop(.child, isSerial: true, timings: timings)
+        // The device waits 1.25 s, so that a busy machine calls the program in time.
+        let shop = try await Shop(.child, isSerial: true, timings: timings, divisor: 20)
         let (attempt, status) = try await shop.pay("4")
         #expect(status == "STATUS_FAILURE")
         // The reversal that was requested meanwhile waits behind the charge in the program's input.
@@ -270,7 +270,7 @@ struct PaymentBindingTests {
 
     @Test(arguments: [true, false])
     func `a restart or a reload ends no program that charges`(isReload: Bool) async throws {
-        let shop = try await Shop(.child)
+        let shop = try await Shop(.child, divisor: 20)
         async let paid = shop.pay(isReload ? "4" : "2")
         #expect(try await eventually { try shop.states().values.contains("uncertain") })
         if isReload {
