@@ -39,8 +39,8 @@ struct ChildSessionTests {
         #"{"jsonrpc":"2.0","id":1,"method":"reply","params":{}}"#,
     ])
     func `a flood of lines from a child is read slowly`(_ line: String) async throws {
-        // The output is endless, so that it is a flood even when the machine is busy. The child reports every 512 KiB.
-        let lines = (512 << 10) / (line.utf8.count + 1)
+        // The output is endless, so that it is a flood even when the machine is busy. The child reports every 256 KiB.
+        let lines = (256 << 10) / (line.utf8.count + 1)
         let session = try await session(
             "read go; while :; do yes '\(line)' | head -n \(lines); echo >>progress; done")
         await session.introduced()
@@ -54,9 +54,9 @@ struct ChildSessionTests {
         }
         let before = progress()
         #expect(await eventually { progress() >= before + 2 })
-        // At least 896 KiB were read, because a pipe has 64 KiB. Each read of at most 64 KiB is followed by a
-        // pause of 100 ms, so it takes over a second; `yes` alone writes it in milliseconds.
-        #expect(ContinuousClock.now - begun >= .seconds(1))
+        // At least 384 KiB were read, because a pipe has 64 KiB. Each read of at most 64 KiB is followed by a
+        // pause of 100 ms, so it takes over 400 ms; `yes` alone writes it in milliseconds.
+        #expect(ContinuousClock.now - begun >= .milliseconds(400))
         await session.kill()
         #expect(log.lines.count { $0.contains("floods standard output") } == 1)
     }

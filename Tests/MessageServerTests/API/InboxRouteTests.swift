@@ -164,8 +164,10 @@ import Testing
         return (imported, loadedLater)
     }
 
+    private static let embedded = WebFile.embedded
+
     private static func text(of name: String) throws -> String {
-        let file = try #require(WebFile.embedded.first { $0.name == name }, "\(name)")
+        let file = try #require(embedded.first { $0.name == name }, "\(name)")
         return String(decoding: file.bytes, as: UTF8.self)
     }
 

@@ -84,9 +84,16 @@ import Testing
         place.address = try await server.adminAddress()
         try await crowd.insist(restartable, server)
         #expect(try await restartable.isFinished(), "some deliveries have not ended")
+        let address = try #require(place.address)
+        // The server reads the journal for its followers every 50 ms: the last lines have no event yet.
+        let files = ConversationFiles(dataDirectory: restartable.data)
+        let count = try files.list().reduce(0) { try $0 + files.lines(of: $1.business, $1.customer).count }
+        let isFollowed = try await eventually {
+            try await onThread { try read(address, token) }.lines.values.reduce(0) { $0 + $1.count } == count
+        }
+        #expect(isFollowed, "a line has no event")
         place.isOver = true
         let results = try await all
-        let address = try #require(place.address)
         let expected = try await onThread { try read(address, token) }
         await restartable.finish(server)
         let incomplete = expected.lines.values.filter { $0 != Array(1...$0.count) }

@@ -284,7 +284,7 @@ struct OpenRequestsTests {
 
     @Test func `a sweep and an erasure let callbacks run between two files`() async throws {
         let fixture = Fixture()
-        let last = 3000
+        let last = 1000
         try fixture.write(1...last)
         let requests = try fixture.open(inSingleFiles: true)
         #expect(try await requests.count() == last)
