@@ -228,7 +228,9 @@ package final class RunningServer: Sendable {
             + CustomerRoutes(store: store, files: conversationFiles).routes()
             + ReportRoutes(dataDirectory: configuration.dataDirectory).routes()
             + SavedReplyRoutes(
-                replies: SavedReplies(dataDirectory: configuration.dataDirectory, logger: logger),
+                replies: SavedReplies(
+                    dataDirectory: configuration.dataDirectory, uploads: uploads, logger: logger),
+                uploads: uploads,
                 settings: pipelines.watch.settings
             ).routes()
             + TypingRoutes(

@@ -629,6 +629,28 @@ class Tests(Suite):
         page.press_button("Send", "document.querySelector('dialog')")
         self.until("the choices at the gateway", lambda: len(self.at_gateway("Sole")) == 1)
         assert self.at_gateway("Sole")[0]["message"]["interactiveData"]["data"]["requestIdentifier"] != "r"
+        file = self.server.path / "Prices.txt"
+        file.write_text("Cod 12, sole 20.")
+        picker = page.script("return document.querySelector('input[type=file]')")
+        page.call("POST", f"/element/{list(picker.values())[0]}/value", {"text": str(file)})
+        page.wait("the upload", "document.querySelector('.send').getAttribute('aria-disabled') === 'false'")
+        page.type("#text", "All our prices")
+        page.press_button("Saved")
+        page.press_button("Save what is in the entry", "document.querySelector('dialog')")
+        page.type("#saved-title", "Prices")
+        page.press_button("Save", "document.querySelector('dialog:last-of-type')")
+        page.wait("no dialog", "!document.querySelector('dialog')")
+        self.until("the saved file", lambda: len(list(self.server.path.glob("data/saved-files/*/*"))) == 1)
+        page.press_button("Remove Prices.txt")
+        self.set(page, "#text", "")
+        page.type("#text", "/")
+        page.wait("the list", "document.querySelectorAll('dialog .saved').length === 3")
+        page.type("#saved-search", "prices")
+        page.keys("Enter")
+        page.wait("the file", "document.querySelector('.chosen-files:not([hidden])')?.innerText.includes('Prices.txt')")
+        page.wait("the entry", "document.activeElement.id === 'text'")
+        page.keys("Enter")
+        self.until("the file at the gateway", lambda: any(one["message"].get("attachments") for one in self.at_gateway("All our prices")))
 
     def report(self):
         day = time.strftime("%Y-%m-%d", time.gmtime())

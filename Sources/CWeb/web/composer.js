@@ -197,10 +197,18 @@ export class Composer {
     this.#drawFiles();
   }
 
+  /// Adds files that the server has, with the same members as a chosen one.
+  #addSaved(attachments) {
+    if (this.#files.length + attachments.length > mostFiles) this.#thread.dispatch("failed", `A message has at most ${mostFiles} files.`);
+    const added = attachments.filter(({ id }) => !this.#files.some((file) => file.id === id)).slice(0, mostFiles - this.#files.length);
+    this.#files.push(...added.map(({ id, name, mimeType }) => ({ file: { name }, id, mimeType, problem: "", upload: new AbortController() })));
+    this.#drawFiles();
+  }
+
   #drawFiles() {
     const hadFocus = this.#fileList.contains(document.activeElement);
     fill(this.#fileList, this.#files.map((entry) => element("li", { class: entry.problem ? "failure" : "" },
-      icon("file"), element("bdi", {}, visible(entry.file.name)), element("small", {}, entry.problem || (entry.id ? size(entry.file.size) : "Uploading…")),
+      icon("file"), element("bdi", {}, visible(entry.file.name)), element("small", {}, entry.problem || (!entry.id ? "Uploading…" : entry.file.size ? size(entry.file.size) : "")),
       button(icon("cross"), { class: "icon-button small", "aria-label": `Remove ${visible(entry.file.name)}` }, () => {
         entry.upload.abort();
         this.#files = this.#files.filter((one) => one !== entry);
@@ -291,7 +299,7 @@ export class Composer {
     const id = this.#id;
     try {
       const { chooseSaved } = await whenNeeded(() => import("./saved.js"));
-      const written = this.#mode === "text" ? this.#text.value.trim() && { text: this.#text.value.trim() } : this.#isValid && { message: this.#message() };
+      const written = this.#mode === "text" ? this.#text.value.trim() && !this.#findObstacle() && this.#textBody(this.#text.value) : this.#isValid && { message: this.#message() };
       const chosen = await chooseSaved(this.#desk, this.#thread.conversation, written || undefined);
       if (!chosen || id !== this.#id || this.#form.hidden) return;
       if (chosen.message) return void await this.#begin(id, [{ message: chosen.message }]);
@@ -299,7 +307,7 @@ export class Composer {
       this.focus();
       this.#text.setRangeText(chosen.text, this.#text.selectionStart, this.#text.selectionEnd, "end");
       this.#grow();
-      this.#enable();
+      this.#addSaved(chosen.attachments);
       this.#offerLink();
     } catch (error) { this.#thread.dispatch("failed", error.message); }
   }

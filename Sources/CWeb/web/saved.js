@@ -28,8 +28,8 @@ function idOf(title) {
   return id || `reply-${randomUUID().slice(0, 8)}`;
 }
 
-/// Lets the person choose a saved reply for a conversation. Resolves with its `text` or its `message`, ready to be sent; undefined when none was
-/// chosen. `draft` is what the composer has, a `text` or a `message`, which can be saved.
+/// Lets the person choose a saved reply for a conversation. Resolves with its `text` and `attachments`, or its `message`, ready to be sent;
+/// undefined when none was chosen. `draft` is what the composer has, a `text` with `attachments` or a `message`, which can be saved.
 export async function chooseSaved(desk, one, draft) {
   const queue = desk.queueOf(one)?.id;
   const replies = (await desk.readSaved()).filter((reply) => !reply.queue || !queue || reply.queue === queue);
@@ -41,7 +41,7 @@ export async function chooseSaved(desk, one, draft) {
     const draw = () => {
       const wanted = search.value.trim().toLowerCase();
       shown = replies.filter((reply) => `${reply.title} ${reply.text ?? ""}`.toLowerCase().includes(wanted));
-      fill(list, shown.map((reply) => element("li", {}, button([element("strong", { dir: "auto" }, visible(reply.title)), element("span", { dir: "auto" }, reply.text ? safe(reply.text) : kinds[reply.kind] ?? "Message")], { class: "row saved" }, () => finish({ reply })),
+      fill(list, shown.map((reply) => element("li", {}, button([element("strong", { dir: "auto" }, visible(reply.title)), element("span", { dir: "auto" }, reply.text ? safe(reply.text + (reply.attachments ?? []).map((file) => ` [${file.name}]`).join("")) : kinds[reply.kind] ?? "Message")], { class: "row saved" }, () => finish({ reply })),
         !reply.readOnly && button("Remove", { class: "plain", "aria-label": `Remove ${visible(reply.title)}` }, () => finish({ remove: reply })))));
       fill(note, shown.length > 0 ? "Enter chooses the first one." : replies.length > 0 ? "Nothing found." : "Nothing is saved yet.");
     };
@@ -60,7 +60,7 @@ export async function chooseSaved(desk, one, draft) {
   }
   const names = { customer: one.customerName ?? "", person: desk.me.name, business: desk.businesses.find(({ slug }) => slug === desk.business)?.name ?? "" };
   const { text, message, kind, title } = filled(chosen.reply, names);
-  if (text) return { text: text.replace(/ +([,.!?])/gu, "$1") };
+  if (text) return { text: text.replace(/ +([,.!?])/gu, "$1"), attachments: chosen.reply.attachments ?? [] };
   const isSure = await sheet(title, (finish) => element("div", { class: "sheet-body" }, element("p", {}, `${customerName(one.customer, one.customerName)} gets this message:`),
     element("div", { class: "line own" }, content({ kind, message, direction: "outbound" }, {})),
     actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), button("Send", { class: "primary", "data-first": true }, () => finish(true)))));

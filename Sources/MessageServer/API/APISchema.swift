@@ -32,6 +32,7 @@ extension JSONSchema {
     ]).named("Note", example: #"{"text":"Wants the blue one."}"#)
     static let savedReply = closed([
         "title": .text, "text": .text.optional, "message": .anyObject.optional, "queue": .text.optional,
+        "attachments": attachments.optional,
     ]).named("NewSavedReply", example: #"{"title":"Opening hours","text":"We are open from 9 to 18."}"#)
     static let consent = closed([
         "state": choice(["given", "withdrawn"]), "at": .time, "words": .text.optional, "types": list(.text),
@@ -106,15 +107,12 @@ extension JSONSchema {
         "queued", "accepted", "refused", "expired", "dropped", "failed", "erased", "checked",
     ])
     private static let uploadID: JSONSchema = #"{"type":"string","pattern":"^[0-9a-f]{32}$"}"#
+    /// Uploaded files, as a message names them.
+    static let attachments = list(
+        closed(["id": uploadID, "name": .text, "mimeType": .text]), 1...SendingBody.maximumAttachments)
     private static let messageMembers: [(name: String, schema: JSONSchema)] = [
         ("message", .anyObject.optional), ("text", .text.optional),
-        (
-            "attachments",
-            list(
-                closed(["id": uploadID, "name": .text, "mimeType": .text]),
-                1...SendingBody.maximumAttachments
-            ).optional
-        ),
+        ("attachments", attachments.optional),
         ("person", closed(["id": .text, "name": .text.optional]).optional), ("autoReply", .flag.optional),
         ("take", .flag.optional), ("purpose", .text.optional),
     ]

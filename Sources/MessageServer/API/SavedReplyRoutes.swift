@@ -6,17 +6,19 @@ import BusinessMessages
 /// The operations on saved replies.
 ///
 /// - `GET …/saved-replies`: those of the business's file, which are `readOnly`, then those written by the API.
-/// - `PUT …/saved-replies/{id}` with `{"title","text","queue"}`, or `message` instead of `text`.
+/// - `PUT …/saved-replies/{id}` with `{"title","text","queue"}`, or `message` instead of `text`; a text may have
+///   `attachments`, as a message names them.
 /// - `DELETE …/saved-replies/{id}`.
 struct SavedReplyRoutes: Sendable {
     let replies: SavedReplies
+    let uploads: UploadedFiles
     let settings: PeopleSettings
 
     private static let path = "/v1/businesses/{slug}/saved-replies"
     private static let reply = JSONObjectForm<Shown>(written: [
         JSONField([
             ("id", .text), ("title", .text), ("text", .text.optional), ("message", .anyObject.optional),
-            ("kind", .text), ("queue", .text.optional),
+            ("attachments", .attachments.optional), ("kind", .text), ("queue", .text.optional),
         ]) { $0.reply.write(to: &$1) },
         JSONField("readOnly", .flag) { $0.isReadOnly },
     ])
@@ -50,11 +52,15 @@ struct SavedReplyRoutes: Sendable {
 
     private func write(_ request: APIRequest) async throws -> APIAnswer {
         let (business, id) = try place(of: request)
-        let root = try request.object(["title", "text", "message", "queue"])
+        let root = try request.object(["title", "text", "message", "attachments", "queue"])
+        for attachment in try SendingBody.attachments(root)
+        where uploads.path(of: attachment.id, for: business) == nil {
+            throw SendingBody.unknown(attachment)
+        }
         guard let reply = SavedReply(id: id, root) else {
             throw APIProblem(
                 .badMember,
-                "write a title of at most 200 bytes, and either a text or a message that can be sent, of at most 64 KiB",
+                "write a title of at most 200 bytes, and either a text, with or without attachments, or a message that can be sent, of at most 64 KiB",
                 at: root)
         }
         let queues = settings[business]?.queues ?? []
@@ -88,6 +94,8 @@ struct SavedReplyRoutes: Sendable {
     private func change(_ business: BusinessID, _ id: String, to reply: SavedReply?) async throws -> Bool {
         do { return try await replies.change(business, id, to: reply) } catch SavedReplies.Refusal.tooMany {
             throw APIProblem(.conflict, "a business has at most \(SavedReply.maximumCount) saved replies")
+        } catch UploadedFiles.Refusal.full {
+            throw APIProblem(.conflict, "the business has too many files of saved replies, or too large ones")
         } catch SavedReplies.Refusal.unreadable {
             throw APIProblem(.unavailable, "the file of saved replies is damaged")
         } catch is SystemError {

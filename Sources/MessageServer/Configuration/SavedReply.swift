@@ -26,6 +26,15 @@ package struct SavedReply: Hashable, Sendable {
     package let kind: Kind
     /// The queue whose people see the saved reply; nil means everybody.
     package let queue: String?
+    /// The files that are sent with a text.
+    let files: [File]
+
+    /// A file that was uploaded, as a message names it.
+    struct File: Hashable, Sendable {
+        let id: String
+        let name: String
+        let mimeType: String
+    }
 
     /// The maximum number of saved replies of a business.
     static let maximumCount = 500
@@ -35,7 +44,9 @@ package struct SavedReply: Hashable, Sendable {
     /// Reads the members beside the id; nil when one is missing, of another form or too long.
     init?(id: String, _ json: JSONValue) {
         guard let title = json["title"]?.string, (1...200).contains(title.utf8.count),
-            !title.allSatisfy(\.isWhitespace), json["queue"] == nil || json["queue"]?.string != nil
+            !title.allSatisfy(\.isWhitespace), json["queue"] == nil || json["queue"]?.string != nil,
+            json["attachments"] == nil || json["message"] == nil,
+            let attachments = try? SendingBody.attachments(json)
         else { return nil }
         switch (json["text"], json["message"]) {
         case (let text?, nil):
@@ -51,6 +62,7 @@ package struct SavedReply: Hashable, Sendable {
         default: return nil
         }
         (self.id, self.title, queue) = (id, title, json["queue"]?.string)
+        files = attachments.map { File(id: $0.id, name: $0.name, mimeType: $0.mimeType) }
     }
 
     /// The kind of a message that can be sent without files of the machine; nil for another value.
@@ -69,6 +81,13 @@ package struct SavedReply: Hashable, Sendable {
         switch content {
         case .text(let text): writer.field("text", text)
         case .message(let message): writer.raw("message", message)
+        }
+        if !files.isEmpty {
+            writer.objects("attachments", files) { file, writer in
+                writer.field("id", file.id)
+                writer.field("name", file.name)
+                writer.field("mimeType", file.mimeType)
+            }
         }
         writer.field("kind", kind.rawValue)
         writer.field("queue", queue)

@@ -8,9 +8,10 @@ import Synchronization
 /// The saved replies that people wrote by the API, stored in the file `DATA/saved-replies.json`.
 ///
 /// `{"format":1,"businesses":{"5a6b…":[{"id":"hours","title":"Opening hours","text":"…"}]}}`. Those of a business's
-/// file are not in it.
+/// file are not in it. The files of saved replies are moved from the uploads, which expire.
 final class SavedReplies: Sendable {
     private let file: String
+    private let uploads: UploadedFiles
     private let queue = DispatchQueue(label: "balloon.saved-replies")
     /// The saved replies by business, sorted by id; nil when the file is unreadable, and then it is never replaced.
     private let state: Mutex<[BusinessID: [SavedReply]]?>
@@ -18,7 +19,8 @@ final class SavedReplies: Sendable {
     /// The largest file that is read or written.
     private static let maximumBytes = 32 << 20
 
-    init(dataDirectory: String, logger: Logger) {
+    init(dataDirectory: String, uploads: UploadedFiles, logger: Logger) {
+        self.uploads = uploads
         file = dataDirectory + "/saved-replies.json"
         state = Mutex([:])
         do throws(SystemError) {
@@ -62,8 +64,11 @@ final class SavedReplies: Sendable {
             all[business] = replies.isEmpty ? nil : replies.sorted { $0.id < $1.id }
             let text = Self.json(all)
             guard text.count <= Self.maximumBytes else { throw Refusal.tooMany }
+            try uploads.save(Set(reply?.files.map(\.id) ?? []), for: business)
             try AtomicFile.write(text, to: file)
             state.withLock { [all] in $0 = all }
+            // A file that cannot be removed is removed after the next change.
+            try? uploads.removeSaved(except: Set(replies.flatMap(\.files).map(\.id)), of: business)
             return true
         }
     }

@@ -28,7 +28,7 @@ package struct Backup {
     /// The folders with conversations, which are copied before the journal.
     static let conversationFolders = ["conversations", "damaged", "states"]
     /// The folders that are copied after the contents, followed by `otherFiles`.
-    static let otherFolders = ["payments", "retention", "onboarding", "figures"]
+    static let otherFolders = ["payments", "retention", "onboarding", "figures", "saved-files"]
     static let otherFiles = ["people.json", "saved-replies.json", "removed.json", "audit.jsonl"]
     /// The folders in backups of earlier versions, which the start after a restoration removes.
     static let formerFolders = ["assignments"]

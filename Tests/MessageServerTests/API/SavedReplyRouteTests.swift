@@ -66,11 +66,45 @@ import Testing
         #expect(try await server.api(Self.path).json["replies"]?.elements.count == 1)
     }
 
+    @Test func `a file of a saved reply does not expire, and is removed with the last reply`() async throws {
+        let server = try await server()
+        let upload = try await server.api(
+            "/v1/businesses/one/attachments", TestTokens.agent, method: "POST", body: "prices")
+        let id = try #require(try upload.json["id"]?.string)
+        let file = #"{"id":"\#(id)","name":"prices.pdf","mimeType":"application/pdf"}"#
+        let body = #"{"title":"Prices","text":"Our prices.","attachments":[\#(file)]}"#
+        #expect(try await put(server, "prices", body).status == 200)
+        #expect(try await put(server, "copy", body).status == 200)
+        #expect(
+            try await put(server, "a", #"{"title":"x","message":\#(Self.picker),"attachments":[\#(file)]}"#)
+                .status == 400)
+        let shown = try await server.api(Self.path).json["replies"]?.elements.map(\.self).last?["attachments"]
+        #expect(shown.map { String(decoding: $0.text, as: UTF8.self) } == "[\(file)]")
+        // Another instance, as after a restart.
+        let uploads = UploadedFiles(dataDirectory: server.configuration.dataDirectory)
+        let business = try #require(server.configuration.businesses.first).businessID
+        uploads.markUsed(id, of: business)
+        let path = try #require(uploads.path(of: id, for: business))
+        try FileStatus.setModified(path, secondsSince1970: 1)
+        #expect(try uploads.sweep() == 0 && uploads.path(of: id, for: business) != nil)
+        #expect(uploads.path(of: id, for: BusinessID("other")) == nil)
+        for reply in ["prices", "copy"] {
+            #expect(uploads.path(of: id, for: business) != nil)
+            _ = try await server.api(Self.path + "/" + reply, TestTokens.agent, method: "DELETE")
+        }
+        #expect(uploads.path(of: id, for: business) == nil)
+        #expect(try await put(server, "prices", body).status == 422)
+    }
+
     @Test func `the file is read again, and a damaged one is never replaced`() async throws {
         let directory = TemporaryDirectory()
         let business = BusinessID("b")
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        func open() -> SavedReplies { SavedReplies(dataDirectory: directory.path, logger: logger) }
+        func open() -> SavedReplies {
+            SavedReplies(
+                dataDirectory: directory.path, uploads: UploadedFiles(dataDirectory: directory.path),
+                logger: logger)
+        }
         let root = try JSONDocument(Array(#"{"title":"t","text":"x"}"#.utf8)).root
         let reply = try #require(SavedReply(id: "a", root))
         #expect(try await open().change(business, "a", to: reply))

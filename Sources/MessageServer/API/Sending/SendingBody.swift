@@ -18,7 +18,7 @@ struct SendingBody {
     private let isAutomatic: Bool
     private let takes: Bool
 
-    private struct Attachment {
+    struct Attachment {
         let id: String
         let name: String
         let mimeType: String
@@ -142,7 +142,7 @@ struct SendingBody {
         return pointer == "/body" ? "/text" : pointer
     }
 
-    private static func unknown(_ attachment: Attachment) -> APIProblem {
+    static func unknown(_ attachment: Attachment) -> APIProblem {
         APIProblem(
             .unprocessable, "the business has no uploaded attachment with this id",
             at: attachment.value["id"] ?? attachment.value)
@@ -194,7 +194,8 @@ extension SendingBody {
         return document
     }
 
-    private static func attachments(_ root: JSONValue) throws(APIProblem) -> [Attachment] {
+    /// The attachments that a body names; throws `bad-member` for another form.
+    static func attachments(_ root: JSONValue) throws(APIProblem) -> [Attachment] {
         guard let list = root["attachments"] else { return [] }
         guard list.kind == .array, (1...maximumAttachments).contains(list.count) else {
             throw APIProblem(

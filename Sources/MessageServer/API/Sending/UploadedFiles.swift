@@ -8,7 +8,7 @@ import Synchronization
 /// Their paths are `DATA/outgoing/<SHA-256 of the business, first 32 digits>/<id>`; incomplete files are in
 /// `DATA/outgoing/incoming`. Storing a message copies its files. A file is deleted a day after its upload, or
 /// ten minutes after a message used it. Its modification time is the time of the upload; using the file sets
-/// that time back.
+/// that time back. The files of saved replies do not expire: they are moved to `DATA/saved-files/<32 digits>/<id>`.
 final class UploadedFiles: Sendable {
     /// The limits for each business.
     struct Limits: Sendable {
@@ -39,6 +39,7 @@ final class UploadedFiles: Sendable {
     }
 
     private let directory: String
+    private let saved: String
     private let limits: Limits
     private var incoming: String { directory + "/incoming" }
     /// The uploads in progress of each business, by the folder of its files.
@@ -53,6 +54,7 @@ final class UploadedFiles: Sendable {
     /// Uses the data directory at this path; the first upload creates the folders.
     init(dataDirectory: String, limits: Limits = Limits()) {
         directory = dataDirectory + "/outgoing"
+        saved = dataDirectory + "/saved-files"
         self.limits = limits
     }
 
@@ -65,8 +67,8 @@ final class UploadedFiles: Sendable {
             start.clock + Int(start.at.duration(to: .now).components.seconds))
     }
 
-    private func folder(of business: BusinessID) -> String {
-        "\(directory)/\(Hex.encode(SHA256.hash(Array(business.rawValue.utf8))).prefix(32))"
+    private func folder(of business: BusinessID, in directory: String? = nil) -> String {
+        "\(directory ?? self.directory)/\(Hex.encode(SHA256.hash(Array(business.rawValue.utf8))).prefix(32))"
     }
 
     /// Whether a text has the form of a file's identifier.
@@ -78,8 +80,9 @@ final class UploadedFiles: Sendable {
     /// The path of a file of this business; nil when it has no such file.
     func path(of id: String, for business: BusinessID) -> String? {
         guard Self.isIdentifier(id) else { return nil }
-        let path = folder(of: business) + "/" + id
-        return Directory.exists(path) ? path : nil
+        // An upload is moved to the files of saved replies, never back.
+        return [folder(of: business), folder(of: business, in: saved)].map { $0 + "/" + id }
+            .first(where: Directory.exists)
     }
 
     /// Makes a file that a message used expire in ten minutes.
@@ -205,6 +208,28 @@ final class UploadedFiles: Sendable {
 }
 
 extension UploadedFiles {
+    /// Moves uploads to the files of saved replies, durably; throws ``Refusal/full`` or a ``SystemError``.
+    func save(_ ids: Set<String>, for business: BusinessID) throws {
+        let folder = folder(of: business, in: saved)
+        let new = ids.filter { !Directory.exists("\(folder)/\($0)") }
+        if new.isEmpty { return }
+        var used = try usage(of: folder)
+        for id in new { used.bytes += try FileStatus.sizeBytes("\(self.folder(of: business))/\(id)") }
+        guard used.files + new.count <= limits.files, used.bytes <= limits.bytes else { throw Refusal.full }
+        if try Directory.make(folder) { try Directory.synchronize(saved) }
+        for id in new { try Directory.rename("\(self.folder(of: business))/\(id)", to: "\(folder)/\(id)") }
+        try Directory.synchronize(folder)
+    }
+
+    /// Removes the files of saved replies that no saved reply of the business names.
+    func removeSaved(except ids: Set<String>, of business: BusinessID) throws(SystemError) {
+        let folder = folder(of: business, in: saved)
+        guard Directory.exists(folder) else { return }
+        for id in try Directory.names(in: folder) where !ids.contains(id) {
+            try Directory.remove("\(folder)/\(id)")
+        }
+    }
+
     /// An upload in progress; its incomplete file is removed when the upload is abandoned.
     final class Upload: Sendable {
         private let file: File
