@@ -18,6 +18,30 @@ import Testing
         #expect(try Self.brief(brief.json) == brief)
     }
 
+    @Test func `a person is asked for what the brief does not say, until the input ends`() async {
+        var brief = JudgesTests.brief
+        brief.languages = [Brief.LanguageCase(locale: "de", hello: "Hallo")]
+        (brief.useCases, brief.agents) = ([], [])
+        var answers = [
+            "9 to 17", "", "", "Hilfe", "helfen", "I want bread", "Order, Rye ", "listPicker", "", "Ana Maria",
+            "I'm Ana.", "Goodbye!", "", "", "fish.example, ", "", "-", "yes", "No",
+        ]
+        brief.hours = ""
+        brief.closedText = ""
+        (brief.signIn, brief.domains, brief.entryPages, brief.logos) = ("", [], [], [])
+        (brief.notices, brief.declarations) = (nil, [:])
+        await brief.complete { _ in answers.isEmpty ? nil : answers.removeFirst() }
+        #expect(answers.isEmpty && brief.hours == "9 to 17" && brief.signIn.isEmpty)
+        #expect(
+            brief.languages == [
+                Brief.LanguageCase(locale: "de", hello: "Hallo", help: "Hilfe", expect: "helfen")
+            ])
+        #expect(brief.useCases.map(\.path) == [["Order", "Rye"]])
+        #expect(brief.agents.map(\.says) == [["I'm Ana.", "Goodbye!"]])
+        #expect(brief.domains == ["fish.example"] && brief.entryPages == [] && brief.notices == [])
+        #expect(brief.declarations == [.noExcludedIndustry: true, .oneCommercialAccount: false])
+    }
+
     @Test(arguments: [
         ("{}", "\"format\": 1"), (#"{"format":1,"hour":""}"#, "\"hour\" is not a member here"),
         (#"{"format":1,"useCases":[{"word":""}]}"#, "\"word\" is not a member here"),

@@ -42,7 +42,7 @@ struct ReviewCommand: AsyncParsableCommand {
             "Write the results and the transcripts as an HTML page to this file.", valueName: "file"))
     var html: String?
 
-    @Flag(help: "Print a brief to complete, from the business's file, and play nothing.")
+    @Flag(help: "Print a brief from the business's file, ask a person at a terminal for the rest, and play nothing.")
     var writeBrief = false
 
     @Flag(help: "Print the scenes of the recordings for Apple: what to type, and what must be seen.")
@@ -99,7 +99,15 @@ struct ReviewCommand: AsyncParsableCommand {
     private func report(_ folder: ReviewFolder, _ logger: Logger) async throws -> ReviewReport? {
         let configured = try folder.business(business)
         if writeBrief {
-            StandardStream.output.write(Brief(configured).json)
+            var brief = Brief(configured)
+            if StandardStream.inputIsTerminal {
+                let lines = InputLines()
+                await brief.complete { question in
+                    StandardStream.error.write(question + ": ")
+                    return await lines.next()
+                }
+            }
+            StandardStream.output.write(brief.json)
             return nil
         }
         let brief = try self.brief.map { path throws(CommandFailure) in try Self.read(path) } ?? Brief()
