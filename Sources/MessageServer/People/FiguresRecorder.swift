@@ -84,43 +84,55 @@ struct FiguresRecorder: Sendable {
 
     private func recordEnded(of business: BusinessConfiguration, at now: Timestamp) throws {
         let limit = now.advanced(by: .zero - Self.idleTime)
-        let begin = try recordedUntil(business.slug, before: limit)
-        var query = Store.ConversationQuery(of: business.businessID)
+        var begin = try end(business.slug, before: limit)
+        // One hour after the other, so that the list is short after a long time without the server.
+        while begin < limit {
+            let end = min(limit, begin.advanced(by: .seconds(3600)))
+            // Without the index of conversations there are no figures.
+            guard let ended = ended(of: business.businessID, in: begin..<end) else { return }
+            for entry in ended.reversed() { try record(entry, of: business, before: limit) }
+            progress.state.withLock { $0.ends[business.slug] = end }
+            begin = end
+        }
+    }
+
+    /// The conversations whose last line is in a range of time, the latest first; nil until the index is ready.
+    private func ended(of business: BusinessID, in time: Range<Timestamp>) -> [IndexEntry]? {
+        var query = Store.ConversationQuery(of: business)
         query.limit = 200
-        query.since = Timestamp(milliseconds: begin.milliseconds + 1)
-        query.until = limit
+        (query.since, query.until) = (time.lowerBound, time.upperBound)
         var ended: [IndexEntry] = []
-        // Without the index of conversations there are no figures.
-        while let page = store.conversations(query) {
+        repeat {
+            guard let page = store.conversations(query) else { return nil }
             ended += page.conversations
-            guard let next = page.next else { break }
-            query.position = next
+            query.position = page.next
+        } while query.position != nil
+        return ended
+    }
+
+    private func record(
+        _ entry: IndexEntry, of business: BusinessConfiguration, before limit: Timestamp
+    ) throws {
+        let page: ConversationFiles.Page?
+        do {
+            page = try conversations.page(
+                of: business.businessID, named: entry.digest.hexadecimal, .latest,
+                maximum: Self.lines.maximum, maximumBytes: Self.lines.bytes)
+        } catch StoreError.quarantinedConversation {
+            return
         }
-        for entry in ended.reversed() {
-            let name = entry.digest.hexadecimal
-            let page: ConversationFiles.Page?
-            do {
-                page = try conversations.page(
-                    of: business.businessID, named: name, .latest, maximum: Self.lines.maximum,
-                    maximumBytes: Self.lines.bytes)
-            } catch StoreError.quarantinedConversation {
-                continue
-            }
-            // The customer may have written since the index was read: that is the next conversation.
-            let lines = Self.last(
-                (page?.lines.compactMap { ConversationLine($0) } ?? []).filter { $0.at < limit })
-            guard let last = lines.last else { continue }
-            let queue =
-                lines.last { $0.kindName == "assignment" && $0.message["queue"] != nil }?.message["queue"]?
-                .string
-                ?? store.assignment(of: business.businessID, last.customer).placement?.queue
-            let all = ConversationFigures.all(
-                lines, of: business.businessID, queue: queue, openingTime(business.businessID, queue))
-            for one in all {
-                try files.append(one.json, at: one.at, business.slug)
-            }
-            progress.state.withLock { $0.ends[business.slug] = last.at }
-        }
+        // The customer may have written since the index was read: that is the next conversation.
+        let lines = Self.last(
+            (page?.lines.compactMap { ConversationLine($0) } ?? []).filter { $0.at < limit })
+        guard let last = lines.last else { return }
+        let queue =
+            lines.last { $0.kindName == "assignment" && $0.message["queue"] != nil }?.message["queue"]?
+            .string
+            ?? store.assignment(of: business.businessID, last.customer).placement?.queue
+        let all = ConversationFigures.all(
+            lines, of: business.businessID, queue: queue, openingTime(business.businessID, queue))
+        for one in all { try files.append(one.json, at: one.at, business.slug) }
+        progress.state.withLock { $0.ends[business.slug] = last.at.advanced(by: .milliseconds(1)) }
     }
 
     private func openingTime(_ business: BusinessID, _ queue: String?) -> OpeningTime {
@@ -128,8 +140,8 @@ struct FiguresRecorder: Sendable {
         return people?.openingTime(of: people?.queue(queue)) ?? OpeningTime(hours: nil, closings: [])
     }
 
-    /// The time of the last written figure of a conversation; two days ago when there is none.
-    private func recordedUntil(_ slug: String, before limit: Timestamp) throws -> Timestamp {
+    /// The time from which conversations are not recorded: after the last figure, or a day before the limit without one.
+    private func end(_ slug: String, before limit: Timestamp) throws -> Timestamp {
         if let known = progress.state.withLock({ $0.ends[slug] }) { return known }
         for path in try files.paths(slug, since: Timestamp(milliseconds: 0)).sorted().reversed() {
             var found: Timestamp?
@@ -140,7 +152,7 @@ struct FiguresRecorder: Sendable {
                 else { return }
                 found = root["at"]?.string.flatMap { Timestamp(rfc3339: $0) } ?? found
             }
-            if let found { return found }
+            if let found { return found.advanced(by: .milliseconds(1)) }
         }
         return limit.advanced(by: .zero - Self.idleTime)
     }
