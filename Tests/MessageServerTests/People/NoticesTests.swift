@@ -203,7 +203,7 @@ import Testing
             try await lines().compactMap { ConversationLine(Array($0.text)) }, of: ServerUnderTest.business,
             queue: nil, OpeningTime(hours: nil, closings: []))
         #expect(figures.map(\.survey) == [4] && figures.map(\.messages) == [2])
-        #expect(server.gateway.messages(for: customer.id).count == 4)
+        #expect(await server.gateway.waitForMessages(count: 4, customer: customer.id).count == 4)
     }
 
     @Test func `a program's message to a customer who has not written lately needs a purpose and a consent`()
