@@ -94,6 +94,11 @@ class Page:
         self.wait(f"an element {css}", "document.querySelector(arguments[0])?.checkVisibility()", css)
         return self.script("return document.querySelector(arguments[0])", css)[ELEMENT]
 
+    def choose(self, css, value):
+        """Chooses a value in a field, once the page shows it."""
+        self.find(css)
+        self.script("const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('change', { bubbles: true }))", css, value)
+
     def act(self, find, action, body=None):
         """Acts on the element that `find` returns; finds it again when the page has replaced it meanwhile."""
         for attempt in range(5):

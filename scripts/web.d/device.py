@@ -40,7 +40,7 @@ class DeviceSuite(Suite):
     def misbehave(self, page, fault, number="", endpoint="message", how="times", count="1", retry=""):
         """Adds a rule with the form of the gateway."""
         for field, value in (("endpoint", endpoint), ("fault", fault), ("how", how)):
-            page.script("const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('change', { bubbles: true }))", f"#field-{field}", value)
+            page.choose(f"#field-{field}", value)
         for field, value in (("number", number), ("count", count), ("retry", retry)):
             if value:
                 self.set(page, f"#field-{field}", value)

@@ -523,11 +523,11 @@ class Tests(Suite):
             page.wait("the customer with the parcel", "document.querySelector('.thread-title h2')?.innerText.includes('queue2')")
             page.see("Returns (1: word parcel)")
             page.press_button("Transfer")
-            page.script("document.querySelector('#to-queue').value = 1")
+            page.choose("#to-queue", 1)
             page.press_button("Transfer", "document.querySelector('dialog')")
             page.see("General (transfer)")
             assert self.server.call(f"/v1/businesses/fish/conversations/{self.conversation('queue2')}")["queue"]["id"] == "general"
-            page.script("const one = document.querySelector('#queue'); one.value = 'returns'; one.dispatchEvent(new Event('change', { bubbles: true }))")
+            page.choose("#queue", "returns")
             page.see("Nobody waits")
             page.press_button("Take next")
             page.see("No conversation waits for you")
@@ -543,8 +543,7 @@ class Tests(Suite):
             page.type("#token", self.server.agent)
             page.press_button("Open the inbox")
             page.find(".tabs")
-            choose = "const one = document.querySelector('#availability'); one.value = arguments[0]; one.dispatchEvent(new Event('change', { bubbles: true }))"
-            page.script(choose, "available")
+            page.choose("#availability", "available")
             self.until("the person", lambda: [one["state"] for one in self.server.call("/v1/businesses/fish/people/persons")["persons"]] == ["available"])
             page.press_button("Alerts")
             page.click("#alert-sound")
@@ -567,7 +566,7 @@ class Tests(Suite):
             page.see("Snoozed until")
             self.server.write("Hello?", "offer2")
             page.see("You have this conversation")
-            page.script(choose, "gone")
+            page.choose("#availability", "gone")
             self.until("nobody", lambda: self.server.call("/v1/businesses/fish/people/persons")["persons"] == [])
         finally:
             self.server.business(known)
@@ -663,7 +662,7 @@ class Tests(Suite):
         page.wait("the row", "[...document.querySelectorAll('.report th')].some((one) => one.innerText === 'returns')")
         page.see("2 min")
         self.picture(page, "report-desk")
-        page.script("const one = document.querySelector('#report-by'); one.value = 'person'; one.dispatchEvent(new Event('change', { bubbles: true }))")
+        page.choose("#report-by", "person")
         page.wait("the person", "[...document.querySelectorAll('.report th')].some((one) => one.innerText === 'ana')")
 
     def own_token(self):
