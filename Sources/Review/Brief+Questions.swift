@@ -56,10 +56,10 @@ extension Brief {
 
     private mutating func completeLists(_ answer: (String) async -> String?) async throws(InputEnd) {
         while useCases.count < 4 {
-            let words = try await Self.line("A customer's first words of a use case; empty for no more", answer)
+            let words = try await Self.line("The first words of a use case; empty for no more", answer)
             if words.isEmpty { break }
             let path = try await Self.list("The choices after \"\(words)\"", answer)
-            let kinds = try await Self.list("The kinds of messages that must come, such as listPicker", answer)
+            let kinds = try await Self.list("The kinds of messages that must come", answer)
             useCases.append(UseCase(name: words, words: words, path: path, expect: kinds))
         }
         while agents.count < 2 {

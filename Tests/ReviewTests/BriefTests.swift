@@ -23,7 +23,7 @@ import Testing
         brief.languages = [Brief.LanguageCase(locale: "de", hello: "Hallo")]
         (brief.useCases, brief.agents) = ([], [])
         var answers = [
-            "9 to 17", "", "", "Hilfe", "helfen", "I want bread", "Order, Rye ", "listPicker", "", "Ana Maria",
+            "9 to 17", "", "", "Hilfe", "helfen", "I want bread", "Order, Rye ", "listPicker", "", "Ana",
             "I'm Ana.", "Goodbye!", "", "", "fish.example, ", "", "-", "yes", "No",
         ]
         brief.hours = ""

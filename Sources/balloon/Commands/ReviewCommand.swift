@@ -42,7 +42,7 @@ struct ReviewCommand: AsyncParsableCommand {
             "Write the results and the transcripts as an HTML page to this file.", valueName: "file"))
     var html: String?
 
-    @Flag(help: "Print a brief from the business's file, ask a person at a terminal for the rest, and play nothing.")
+    @Flag(help: "Print a brief from the business's file, ask for the rest at a terminal, and play nothing.")
     var writeBrief = false
 
     @Flag(help: "Print the scenes of the recordings for Apple: what to type, and what must be seen.")
