@@ -27,7 +27,6 @@ package final class Store: Sendable {
     let checkpointer: Checkpointer
     let calls: InFlightCalls
     let states: HandlerStates
-    let assignments: Assignments
     /// The open requests to sign in or to pay.
     package let requests: OpenRequests
     /// The queue on which the store reads a conversation's file before it changes the conversation's
@@ -93,24 +92,24 @@ package final class Store: Sendable {
             nextRecord: recovered.state.nextRecord, ends: result.segments)
         let left: [UInt64: InFlightCalls.Step]
         (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
+        recovered.state.assignments.maximumAssigned = configuration.maximumAssignedConversations
         let journalState = CurrentState(recovered.state)
         let unwrittenLines = UnwrittenLines()
         self.unwrittenLines = unwrittenLines
         requests = try OpenRequests(
             directory: directory.requests, logger: logger, isQueued: { [outbox] in outbox.isQueued($0) },
             now: configuration.now)
-        var table = recovered.assignments
-        table.maximumAssigned = configuration.maximumAssignedConversations
-        let assignments = Assignments(table) { scheduler.withUnfinished($0) }
         journal = Journal(writer, configuration: configuration) { entries, result in
             // The feed gets the records before a caller is resumed, which may add changes that must follow them.
-            journalState.settle(entries, result, feed: feed) { unwrittenLines.checkpoint(through: $0) }
+            let assigned = journalState.settle(entries, result, feed: feed) {
+                unwrittenLines.checkpoint(through: $0)
+            }
             gate.record(result)
             // A person answers these conversations now, so waiting deliveries end at once, not at their next
             // attempt.
-            for key in assignments.settle(entries, result) {
+            for key in assigned {
                 scheduler.resumeAll(of: key)
-                if assignments.withTable({ $0.assignment(of: key).state == .person }) {
+                if journalState.withAssignments({ $0.assignment(of: key).state == .person }) {
                     outbox.endPauses(of: key)
                 }
             }
@@ -124,11 +123,11 @@ package final class Store: Sendable {
             configuration, covered: result.covered, held: held, journal: journal, logger: logger,
             adopt: { [deduplicator] in deduplicator.adopt($0) }
         ) { [deduplicator] lastRecord in
-            let (index, table) = (deduplicator.indexCopy, assignments.withTable(\.self))
+            let index = deduplicator.indexCopy
             return journalState.withState { state in
                 // Their lines are in the files, which are synced before the snapshot is used.
                 state.removeEnded(through: unwrittenLines.checkpoint(through: lastRecord))
-                return JournalSnapshot(of: state, index: index, assignments: table, through: lastRecord)
+                return JournalSnapshot(of: state, index: index, through: lastRecord)
             }
         }
         self.snapshotter = snapshotter
@@ -146,10 +145,9 @@ package final class Store: Sendable {
             configuration, directory: directory.journal, journalState: journalState,
             deliveryIndex: deliveryIndex, reader: reader,
             journal: journal, conversations: conversations, checkpointer: checkpointer,
-            assignments: assignments, logger: logger)
+            logger: logger)
         latestRecoveredMessageAt = recovered.state.latestMessageAt
         self.journalState = journalState
-        self.assignments = assignments
         self.scheduler = scheduler
         self.gate = gate
         self.deduplicator = deduplicator
@@ -161,11 +159,11 @@ package final class Store: Sendable {
         writeMissingLines(recovered, didAdvance: configuration.recoveryDidAdvance)
         let leases = recovered.leases(left: left, held: result.damage.held).map { lease in
             // A person answers this conversation, so the delivery ends at once, not at its next attempt.
-            table.isWithPerson(lease.pending.record, of: lease.conversation) ? lease.dueNow : lease
+            recovered.state.assignments.isWithPerson(lease.pending.record, of: lease.conversation)
+                ? lease.dueNow : lease
         }
         scheduler.holdForSuspects(among: leases) { [calls] in calls.change($0, to: .delivers) }
         scheduler.add(leases)
-        assignments.removeQuiet()
         outbox.hold(result.damage.held)
         enqueue(recovered.withQueuedReplies)
         retention.arm()

@@ -44,7 +44,7 @@ extension Store {
             freeBytes: freeBytes, lastBackup: Backup.lastSuccess(in: directory),
             pending: scheduler.quotas.counts, oldestPending: oldestPending,
             queuedReplies: outbox.countsByBusiness,
-            deadLetters: journalState.withLedger { $0.deadLetterCounts })
+            deadLetters: journalState.withState(\.ledger.deadLetterCounts))
     }
 
     /// The bytes that are free on the file system of the data directory; nil when the system does not report

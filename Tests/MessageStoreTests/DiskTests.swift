@@ -101,7 +101,7 @@ struct DiskTests {
         let restarted = try Store.open(configuration, logger: log.logger)
         #expect(restarted.statistics.pendingDeliveries == 0)
         // All lines are known to be on disk: no recovery from the journal is needed.
-        #expect(restarted.journalState.withLedger { $0.checkpoint } > 0)
+        #expect(restarted.journalState.withState(\.ledger.checkpoint) > 0)
         await restarted.close()
     }
 

@@ -4,17 +4,12 @@ import BusinessMessages
 
 /// The assignments of all conversations that are or were with a person or waiting for one.
 ///
-/// The table is computed from the journal; recovery, the running store and verification use it. An entry
-/// whose conversation is again with its handler stays until the handler gets an event. The entry is then
+/// The table is a part of ``JournalState``, which applies the journal's records to it. An entry whose
+/// conversation is again with its handler stays until the handler gets an event. The entry is then
 /// ``Entry/isQuiet``, and stays until no earlier event is unfinished. Of these and of the closed
 /// conversations, the table keeps the latest ``maximumEnded``. It also keeps all with an unfinished event
 /// that is left to a person.
 struct AssignmentTable: Sendable {
-    /// Receives conversations, each with the last record that is left to a person.
-    ///
-    /// Returns the conversations that have an unfinished event up to that record.
-    typealias Unfinished = ([ConversationKey: UInt64]) -> Set<ConversationKey>
-
     /// The assignment of one conversation.
     struct Entry: Hashable, Sendable {
         var assignment: Assignment
@@ -77,40 +72,39 @@ struct AssignmentTable: Sendable {
         !entries.isEmpty && entries[key]?.reopenedIn == record
     }
 
-    /// Applies a record of the journal.
-    mutating func apply(
-        _ record: JournalRecord, number: UInt64, segment: UInt64, unfinished: Unfinished = { _ in [] }
-    ) {
-        switch record {
-        case .assignment(let record):
-            set(
-                record.assignment, of: record.conversation, endedIn: record.endedIn,
-                reopenedIn: record.reopenedIn, by: number, in: segment, unfinished)
-        case .outcome(let outcome):
-            guard let handOff = outcome.handOff else { return }
-            var next = handOff.assignment
-            next.began = assignment(of: handOff.conversation).began ?? next.began
-            set(next, of: handOff.conversation, by: number, in: segment, unfinished)
-        case .message(let message):
-            guard message.replayOf == nil else { return }
-            let key = message.conversation
-            let at = message.at ?? Timestamp(milliseconds: 0)
-            guard message.outboundKind != nil else {
-                return apply(message.act, of: key, at: at, by: number, in: segment, unfinished)
-            }
-            guard let person = message.author?.person else { return }
-            guard let sequence = message.claimedAt else { return recordSign(of: person, in: key, at: at) }
-            var claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)
-            claimed.unanswered = nil
-            set(claimed, of: key, by: number, in: segment, unfinished)
-        default: break
+    /// Applies a change of an assignment, or its copy in a later segment.
+    mutating func apply(_ record: AssignmentRecord, by number: UInt64, in segment: UInt64) {
+        set(
+            record.assignment, of: record.conversation, endedIn: record.endedIn,
+            reopenedIn: record.reopenedIn, by: number, in: segment)
+    }
+
+    /// Applies the hand-off of an outcome.
+    mutating func apply(handOff: AssignmentRecord, by number: UInt64, in segment: UInt64) {
+        var next = handOff.assignment
+        next.began = assignment(of: handOff.conversation).began ?? next.began
+        set(next, of: handOff.conversation, by: number, in: segment)
+    }
+
+    /// Applies a message: a customer's, or one that a person wrote.
+    mutating func apply(_ message: JournalRecord.Message, by number: UInt64, in segment: UInt64) {
+        guard message.replayOf == nil else { return }
+        let key = message.conversation
+        let at = message.at ?? Timestamp(milliseconds: 0)
+        guard message.outboundKind != nil else {
+            return apply(message.act, of: key, at: at, by: number, in: segment)
         }
+        guard let person = message.author?.person else { return }
+        guard let sequence = message.claimedAt else { return recordSign(of: person, in: key, at: at) }
+        var claimed = assignment(of: key).claimed(by: person, at: at, sequence: sequence)
+        claimed.unanswered = nil
+        set(claimed, of: key, by: number, in: segment)
     }
 
     /// Applies what a customer's message does to the assignment.
     private mutating func apply(
         _ act: ReceivedMessage.Act, of key: ConversationKey, at: Timestamp, by number: UInt64,
-        in segment: UInt64, _ unfinished: Unfinished
+        in segment: UInt64
     ) {
         guard !entries.isEmpty, let entry = entries[key] else { return }
         let change: AssignmentChange
@@ -124,7 +118,7 @@ struct AssignmentTable: Sendable {
         }
         guard case .to(let next) = entries[key]?.assignment.applying(change, at: at) else { return }
         let isReopened = entry.assignment.state == .closed && act == .writes
-        set(next, of: key, reopenedIn: isReopened ? number : 0, by: number, in: segment, unfinished)
+        set(next, of: key, reopenedIn: isReopened ? number : 0, by: number, in: segment)
     }
 
     /// Sets `lastSeen`, and that the customer has an answer, when the person who has the conversation wrote a message.
@@ -135,9 +129,9 @@ struct AssignmentTable: Sendable {
     }
 
     /// Sets the assignment that record `number` stores; a record number 0 in `assignment` means `number`.
-    mutating func set(
+    private mutating func set(
         _ assignment: Assignment, of key: ConversationKey, endedIn: UInt64? = nil, reopenedIn: UInt64 = 0,
-        by number: UInt64, in segment: UInt64, _ unfinished: Unfinished = { _ in [] }
+        by number: UInt64, in segment: UInt64
     ) {
         var assignment = assignment
         // A copied assignment (`endedIn` is not nil) keeps the number of its original record.
@@ -154,7 +148,6 @@ struct AssignmentTable: Sendable {
             assignment: assignment, endedIn: ended,
             reopenedIn: reopenedIn > 0 ? reopenedIn : before?.reopenedIn ?? 0, segment: segment)
         entries[key] = entry.isQuiet && entry.neededThrough == 0 ? nil : entry
-        dropOldest(unfinished)
     }
 
     /// Removes the entries that satisfy `isErased`; returns whether there were any.
@@ -173,36 +166,40 @@ struct AssignmentTable: Sendable {
         entries[key]?.assignment = Assignment(state: .handler, record: entry.assignment.record)
     }
 
-    /// Removes the quiet entry of a conversation, or all quiet entries, unless an unfinished event depends on it.
-    mutating func removeQuiet(_ key: ConversationKey?, _ unfinished: Unfinished) {
-        let quiet: [ConversationKey: UInt64]
-        if let key {
-            guard let entry = entries[key], entry.isQuiet else { return }
-            quiet = [key: entry.neededThrough]
-        } else {
-            quiet = entries.filter(\.value.isQuiet).mapValues(\.neededThrough)
-            if quiet.isEmpty { return }
-        }
-        let kept = unfinished(quiet)
-        for key in quiet.keys where !kept.contains(key) { entries[key] = nil }
+    /// Removes the entry of a conversation if it is quiet, unless one of the open messages needs it.
+    mutating func removeQuiet(_ key: ConversationKey, except open: [UInt64: JournalState.Message]) {
+        guard !entries.isEmpty, let entry = entries[key], entry.isQuiet,
+            Self.needed([key: entry], by: open).isEmpty
+        else { return }
+        entries[key] = nil
     }
 
-    /// Drops the oldest entries of unassigned conversations, down to ``maximumEnded``.
-    private mutating func dropOldest(_ unfinished: Unfinished) {
+    /// Drops the oldest entries of unassigned conversations, down to ``maximumEnded``, unless one of the open messages needs
+    /// them.
+    mutating func dropOldest(except open: [UInt64: JournalState.Message]) {
         var ended: Int { entries.count - assignedCount }
         if ended <= Self.maximumEnded { maximumKept = Self.maximumEnded }
         // Entries are dropped only after an eighth of the maximum has been added, so that sorting is rare.
         guard ended > maximumKept + Self.maximumEnded / 8 else { return }
-        removeQuiet(nil, unfinished)
-        guard ended > Self.maximumEnded else { return }
         let candidates = entries.filter { !$0.value.assignment.isAssigned }
-        let needed = unfinished(candidates.mapValues(\.neededThrough))
+        let needed = Self.needed(candidates, by: open)
         let oldest = candidates.filter { !needed.contains($0.key) }
             .sorted { $0.value.assignment.record < $1.value.assignment.record }
             .prefix(ended - Self.maximumEnded)
         for (key, _) in oldest { entries[key] = nil }
         // Entries with unfinished events must stay; raising the limit avoids sorting them again at every change.
         maximumKept = max(Self.maximumEnded, ended)
+    }
+
+    /// The conversations of `entries` with an unfinished event that needs the entry.
+    private static func needed(
+        _ entries: [ConversationKey: Entry], by open: [UInt64: JournalState.Message]
+    ) -> Set<ConversationKey> {
+        Set(
+            open.values.lazy.filter { message in
+                !message.state.isDelivered
+                    && entries[message.conversation].map { message.state.record <= $0.neededThrough } ?? false
+            }.map(\.conversation))
     }
 }
 

@@ -22,9 +22,8 @@ extension Store {
     /// The result is that of a conversation with its handler in two more cases: the conversation was closed
     /// long ago, or the customer closed it while the handler answered.
     package func assignment(of business: BusinessID, _ customer: CustomerID) -> Assignment {
-        if assignments.isEmpty { return .handler }
         let key = ConversationKey(business: business, customer: customer)
-        return assignments.withTable { $0.assignment(of: key) }
+        return journalState.withAssignments { $0.assignment(of: key) }
     }
 
     /// Calls `follower` for each later change of a state, a person or a queue, when it is durable.
@@ -33,12 +32,12 @@ extension Store {
     package func followAssignments(
         _ follower: @escaping @Sendable (BusinessID, CustomerID, Assignment) -> Void
     ) {
-        assignments.follow(Assignments.Follower { follower($0.business, $0.customer, $1) })
+        journalState.follow { follower($0.business, $0.customer, $1) }
     }
 
     /// The conversations that are with persons or wait for one, in no order; never blocks and opens no file.
     package var assignedConversations: [AssignedConversation] {
-        assignments.entries.compactMap { key, entry in
+        journalState.withAssignments(\.entries).compactMap { key, entry in
             guard entry.assignment.isAssigned else { return nil }
             return AssignedConversation(
                 business: key.business, customer: key.customer, assignment: entry.assignment)
@@ -49,7 +48,7 @@ extension Store {
     package func heldConversations(
         of business: BusinessID, where isWanted: (Assignment) -> Bool
     ) -> [CustomerID] {
-        assignments.entries.compactMap { key, entry in
+        journalState.withAssignments(\.entries).compactMap { key, entry in
             key.business == business && entry.assignment.state != .handler && isWanted(entry.assignment)
                 ? key.customer : nil
         }
@@ -59,7 +58,7 @@ extension Store {
     ///
     /// Never blocks and opens no file.
     package var assignedCounts: [BusinessID: (waiting: Int, person: Int)] {
-        assignments.entries.reduce(into: [:]) { counts, entry in
+        journalState.withAssignments(\.entries).reduce(into: [:]) { counts, entry in
             switch entry.value.assignment.state {
             case .waiting: counts[entry.key.business, default: (0, 0)].waiting += 1
             case .person: counts[entry.key.business, default: (0, 0)].person += 1
@@ -70,7 +69,7 @@ extension Store {
 
     /// Returns the numbers of a business's waiting conversations and of those with a person; never blocks.
     package func assignedCounts(of business: BusinessID) -> (waiting: Int, person: Int) {
-        assignments.entries.reduce(into: (waiting: 0, person: 0)) { counts, entry in
+        journalState.withAssignments(\.entries).reduce(into: (waiting: 0, person: 0)) { counts, entry in
             guard entry.key.business == business else { return }
             switch entry.value.assignment.state {
             case .waiting: counts.waiting += 1
@@ -140,7 +139,7 @@ extension Store {
         let key = ConversationKey(business: message.business, customer: message.customer)
         let context = message.author?.person == nil ? nil : try await assignmentContext(of: key)
         return try await withCheckedThrowingContinuation { continuation in
-            assignments.run(key, endingWatch: context != nil) { [self] table, closes in
+            journalState.run(key, endingWatch: context != nil) { [self] table, closes in
                 let context = context?.updated(closes, scheduler.closes(key))
                 var claims = false
                 // A duplicate of a stored message is neither refused nor a claim: both were decided for the
@@ -165,9 +164,9 @@ extension Store {
     /// No handler may be called for such a delivery. Waits until the conversation's change in flight is
     /// durable or has failed.
     package func isWithPerson(_ delivery: Delivery) async -> Bool {
-        if assignments.isEmpty { return false }
+        if journalState.isUnassigned { return false }
         return await withCheckedContinuation { continuation in
-            assignments.run(delivery.conversation) { table, _ in
+            journalState.run(delivery.conversation) { table, _ in
                 let isWithPerson = table.isWithPerson(delivery.record, of: delivery.conversation)
                 return .done { continuation.resume(returning: isWithPerson) }
             }
@@ -209,14 +208,14 @@ extension Store {
 
     /// Starts a watch of the conversation and reads its file; the step of the change must end the watch.
     func readAssignmentContext(of key: ConversationKey) throws(StoreError) -> AssignmentContext {
-        assignments.watch(key)
+        journalState.watch(key)
         do throws(StoreError) {
             let sequence = try conversations.partition(of: key).withPool { pool throws(StoreError) in
                 try pool.end(of: key)?.lastSequence ?? 0
             }
             return AssignmentContext(isClosed: try isClosedByCustomer(key), sequence: sequence + 1)
         } catch {
-            assignments.unwatch(key)
+            journalState.unwatch(key)
             throw error
         }
     }
@@ -231,7 +230,7 @@ extension Store {
         unless refusal: @escaping @Sendable (Assignment, Bool) -> AssignmentRefusal?,
         completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
     ) {
-        assignments.run(key, endingWatch: true) { [self] table, closes in
+        journalState.run(key, endingWatch: true) { [self] table, closes in
             let context = context.updated(closes, scheduler.closes(key))
             let current = table.assignment(of: key)
             if let refusal = refusal(current, context.isClosed) {
@@ -340,7 +339,6 @@ extension Assignment {
 extension Store {
     /// Returns whether a message in the `record` stage is left to a person, by the durable changes only.
     package func isWithPerson(_ message: UnrecordedMessage) -> Bool {
-        if assignments.isEmpty { return false }
-        return assignments.withTable { $0.isWithPerson(message.record, of: message.lease.conversation) }
+        journalState.withAssignments { $0.isWithPerson(message.record, of: message.lease.conversation) }
     }
 }

@@ -18,27 +18,27 @@ extension Store {
         of business: BusinessID, for person: Person, priority: @escaping Priority
     ) async throws -> AssignedConversation? {
         try await withCheckedThrowingContinuation { continuation in
-            assignments.run(
-                choosing: { $0.next(of: business, for: person, priority, isInFlight: $1) },
-                { [journal] key, table in
-                    let at = Timestamp.now()
-                    let claimed = table.assignment(of: key).claimed(by: person, at: at, sequence: 1)
-                    do throws(StoreError) {
-                        try journal.append(
-                            JournalBody.assignment(claimed, of: key, by: "claim", at: at),
-                            for: .completion { result in
-                                continuation.resume(
-                                    with: result.map {
-                                        AssignedConversation(
-                                            business: business, customer: key.customer,
-                                            assignment: claimed.durable(as: $0.number))
-                                    })
-                            })
-                        return .appended
-                    } catch {
-                        return .done { continuation.resume(throwing: error) }
-                    }
-                }, none: { continuation.resume(returning: nil) })
+            journalState.run(choosing: { $0.next(of: business, for: person, priority, isInFlight: $1) }) {
+                [journal] key, table, _ in
+                guard let key else { return .done { continuation.resume(returning: nil) } }
+                let at = Timestamp.now()
+                let claimed = table.assignment(of: key).claimed(by: person, at: at, sequence: 1)
+                do throws(StoreError) {
+                    try journal.append(
+                        JournalBody.assignment(claimed, of: key, by: "claim", at: at),
+                        for: .completion { result in
+                            continuation.resume(
+                                with: result.map {
+                                    AssignedConversation(
+                                        business: business, customer: key.customer,
+                                        assignment: claimed.durable(as: $0.number))
+                                })
+                        })
+                    return .appended
+                } catch {
+                    return .done { continuation.resume(throwing: error) }
+                }
+            }
         }
     }
 
@@ -48,7 +48,7 @@ extension Store {
     package func waitingConversations(
         of business: BusinessID, after: WaitingRank? = nil, limit: Int = .max, priority: Priority
     ) -> (conversations: [AssignedConversation], next: WaitingRank?) {
-        let table = assignments.withTable { $0 }
+        let table = journalState.withAssignments { $0 }
         // Only a page and one more are sorted, whenever twice as many are there: most others are then skipped.
         let kept = min(limit, 1 << 30) + 1
         var ranked: [(rank: WaitingRank, key: ConversationKey)] = []

@@ -240,14 +240,6 @@ struct ConversationQueues: Sendable {
         return advance(key)
     }
 
-    /// Whether a conversation has an unfinished message whose record is at most `last`.
-    func hasUnfinished(through last: UInt64, of key: ConversationKey) -> Bool {
-        guard let conversation = conversations[key] else { return false }
-        return conversation.parked.contains { $0.record <= last }
-            || conversation.due.contains { $0.record <= last }
-            || conversation.pending.contains { $0.record <= last }
-    }
-
     /// Blocks a conversation whose leased delivery is unreadable, until a restart.
     mutating func markUnreadable(_ key: ConversationKey) { withConversation(key) { $0.head = .unreadable } }
 

@@ -117,16 +117,6 @@ final class DeliveryScheduler: Sendable {
     /// Lets the postponed and parked deliveries of a conversation be leased now.
     func resumeAll(of key: ConversationKey) { change(key) { $0.resumeAll(of: key) } }
 
-    /// Returns the conversations with an unfinished message whose record is at most the given one.
-    ///
-    /// `conversations` gives that record for each conversation in question.
-    func withUnfinished(_ conversations: [ConversationKey: UInt64]) -> Set<ConversationKey> {
-        Set(
-            conversations.lazy.filter { key, last in
-                self.withQueues(of: key) { $0.hasUnfinished(through: last, of: key) }
-            }.map(\.key))
-    }
-
     /// Finds an unfinished delivery, and whether it is leased; searches all conversations.
     func find(_ record: UInt64) -> (lease: Lease, isLeased: Bool)? {
         for partition in partitions {

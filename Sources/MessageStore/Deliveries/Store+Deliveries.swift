@@ -206,9 +206,7 @@ extension Store {
         // counted.
         calls.begin(record, lease.pending.isSuspect && scheduler.isAlone(record) ? .deliversAlone : .delivers)
         do throws(StoreError) {
-            let afterPerson =
-                assignments.isEmpty
-                ? nil : assignments.withTable { $0.afterPerson(record, of: lease.conversation) }
+            let afterPerson = journalState.withAssignments { $0.afterPerson(record, of: lease.conversation) }
             return Delivery(lease, try text(of: lease), afterPerson: afterPerson)
         } catch {
             calls.end(record)
@@ -411,7 +409,7 @@ extension Store {
         return true
     }
 
-    /// Appends an outcome under the lock of the assignments, and waits for the disk.
+    /// Appends an outcome under the lock of the state, and waits for the disk.
     ///
     /// Returns nil, and appends nothing, when a person has the conversation or it waits for one.
     private func append(
@@ -420,7 +418,7 @@ extension Store {
         let key = delivery.conversation
         let context = outcome.waitsForPerson ? try await assignmentContext(of: key) : nil
         return try await withCheckedThrowingContinuation { continuation in
-            assignments.run(key, endingWatch: context != nil) { [journal, scheduler] table, closes in
+            journalState.run(key, endingWatch: context != nil) { [journal, scheduler] table, closes in
                 if table.isWithPerson(delivery.record, of: key) {
                     return .done { continuation.resume(returning: nil) }
                 }
@@ -497,8 +495,8 @@ extension Store {
     package func finish(_ delivery: Delivery, result: DeliveryResult) async throws {
         let pending = try leased(delivery)
         let isWithPerson =
-            !pending.isDecided && !assignments.isEmpty
-            && assignments.withTable { $0.isWithPerson(delivery.record, of: delivery.conversation) }
+            !pending.isDecided
+            && journalState.withAssignments { $0.isWithPerson(delivery.record, of: delivery.conversation) }
         let result = (isWithPerson ? result.withPerson : result).end(of: pending)
         calls.end(delivery.record)
         // The record is appended before the delivery leaves the queues. A caller that checks the queues and
@@ -508,11 +506,11 @@ extension Store {
                 of: delivery.record, kind: pending.recording.kind, result,
                 attempts: pending.tries > 0 ? Int(pending.tries) : nil, at: .now()),
             for: .none)
-        if !assignments.isEmpty, result.status.reachedHandler {
-            assignments.finish(delivery.record, of: delivery.conversation)
+        // The next delivery may be leased before the record above is durable.
+        if !journalState.isUnassigned, result.status.reachedHandler {
+            journalState.withState { $0.assignments.finish(delivery.record, of: delivery.conversation) }
         }
         _ = scheduler.finish(delivery.record, of: delivery.conversation)
-        if !assignments.isEmpty { assignments.removeQuiet(delivery.conversation) }
     }
 
     private func leased(_ delivery: Delivery) throws -> PendingDelivery {

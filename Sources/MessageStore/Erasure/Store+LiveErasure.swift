@@ -122,14 +122,16 @@ extension Store {
         var report = CustomerErasure.Report()
         report.conversations = scope.conversations.count
         // A change that was being written when its entry was removed adds the entry again.
-        while assignments.remove(where: { scope.holds($0) && scope.erases($1, record: $1.record) }) {
+        while journalState.withState({
+            $0.assignments.remove { scope.holds($0) && scope.erases($1, record: $1.record) }
+        }) {
             await journal.flush()
         }
         let last = journal.lastRecord
         await journal.endSegment()
-        journalState.withLedger { ledger in
-            for letter in ledger.deadLetters.keys where scope.subjects.contains(letter.record) {
-                ledger.recordDecision(about: letter)
+        journalState.withState { state in
+            for letter in state.ledger.deadLetters.keys where scope.subjects.contains(letter.record) {
+                state.ledger.recordDecision(about: letter)
             }
         }
         try await states.excluding { () throws(StoreError) in

@@ -101,7 +101,7 @@ extension Store {
     package var eventWakeups: AsyncStream<Void> { feed.wakeups }
 
     /// The first record that the journal still has.
-    package var firstRecord: UInt64 { journalState.withLedger { $0.segments.first?.first ?? 1 } }
+    package var firstRecord: UInt64 { journalState.withState { $0.ledger.segments.first?.first ?? 1 } }
 
     /// Returns a reader of the wanted events of the records after `through` and up to `last`.
     ///

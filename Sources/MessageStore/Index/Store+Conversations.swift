@@ -53,7 +53,7 @@ extension Store {
     /// Returns at once: the index is built in the background.
     package func keepIndex(_ isKept: Bool) {
         if isKept {
-            index.turnOn(checkpoint: journalState.withLedger { $0.checkpoint })
+            index.turnOn(checkpoint: journalState.withState(\.ledger.checkpoint))
         } else {
             index.turnOff()
         }

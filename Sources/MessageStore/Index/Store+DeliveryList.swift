@@ -143,12 +143,12 @@ extension Store {
 
     /// Returns the number of a business's deliveries and replies that wait for a decision; reads no file.
     package func deadLetterCount(of business: BusinessID) -> Int {
-        journalState.withLedger { $0.deadLetterCounts[business] ?? 0 }
+        journalState.withState { $0.ledger.deadLetterCounts[business] ?? 0 }
     }
 
     /// The dead letters of a business, in no order.
     func deadLetters(of business: BusinessID) -> [DeadLetter] {
-        journalState.withLedger { $0.deadLetters.filter { $0.value.business == business }.map(\.key) }
+        journalState.withState { $0.ledger.deadLetters.filter { $0.value.business == business }.map(\.key) }
     }
 }
 

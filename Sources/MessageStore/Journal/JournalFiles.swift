@@ -84,7 +84,7 @@ package struct JournalFiles: Sendable {
             if number > covered { state.apply(record, number: number, at: location) }
         }
         let quarantined = reader.quarantined.first.map { StoreError.quarantined(file: directory + "/" + $0) }
-        let conversations = state.assignments.shown.map { key, entry in
+        let conversations = state.state.assignments.shown.map { key, entry in
             Store.AssignedConversation(
                 business: key.business, customer: key.customer, assignment: entry.assignment)
         }.sorted {

@@ -186,9 +186,6 @@ enum JournalRecord: Hashable, Sendable {
         }
     }
 
-    /// The message that reached its handler, if the record is the end of its delivery; otherwise nil.
-    var reachedHandlerOf: UInt64? { finished.flatMap { $0.result.reachedHandler ? $0.of : nil } }
-
     /// The effect of a customer's message, if the record is one, on the conversation; nil when it has none.
     var customerAct: ReceivedMessage.Act? {
         guard let message, message.outboundKind == nil, message.replayOf == nil else { return nil }

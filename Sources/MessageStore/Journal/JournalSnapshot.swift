@@ -112,16 +112,14 @@ struct JournalSnapshot: Sendable {
     }
 
     /// The state after `lastRecord`, still without segments.
-    init(
-        of state: JournalState, index: MessageIndex, assignments: AssignmentTable, through lastRecord: UInt64
-    ) {
+    init(of state: JournalState, index: MessageIndex, through lastRecord: UInt64) {
         self.lastRecord = lastRecord
         segments = []
         nextRecord = state.nextRecord
         isUnsynced = state.isUnsynced
         latestMessageAt = state.latestMessageAt
         ledger = state.ledger
-        self.assignments = assignments
+        assignments = state.assignments
         openLines = state.openLines
         self.index = index
     }

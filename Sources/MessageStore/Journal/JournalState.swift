@@ -1,7 +1,8 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The messages with unfinished work and the ledger of segments, computed from the records of the journal in order.
+/// The messages with unfinished work, the assignments and the ledger of segments, computed from the records of the
+/// journal in order.
 ///
 /// Recovery, snapshots and the running store apply each record with the same function, so a start comes to the state that the
 /// last process had. A value without side effects.
@@ -53,6 +54,8 @@ struct JournalState: Sendable {
     private(set) var latestMessageAt: Timestamp?
     /// The ledger of segments: the reasons why each segment is still needed.
     var ledger = SegmentLedger()
+    /// The assignments of conversations.
+    var assignments = AssignmentTable()
     /// The messages with unfinished work: a delivery, a reply, or a conversation line that may not be on
     /// disk.
     private var open: [UInt64: Message] = [:]
@@ -85,6 +88,7 @@ struct JournalState: Sendable {
         latestMessageAt = snapshot.latestMessageAt
         ledger = snapshot.ledger
         ledger.remove(before: first)
+        assignments = snapshot.assignments
         removeEnded(through: ledger.checkpoint)
     }
 
@@ -117,14 +121,22 @@ struct JournalState: Sendable {
 
     /// Applies a record; a record of an unknown type has no effect.
     ///
-    /// `now` is the time of arrival in a running store; nil means the time in the record.
+    /// `now` is the time of arrival in a running store; nil means the time in the record. With `isRepeated`, the record is a
+    /// message that repeats an unfinished one; it begins no event.
     mutating func apply(
-        _ record: JournalRecord, number: UInt64, at location: RecordLocation, now: Timestamp? = nil
+        _ record: JournalRecord, number: UInt64, at location: RecordLocation, now: Timestamp? = nil,
+        isRepeated: Bool = false
     ) {
         skip(to: number + 1)
         if now != nil { ledger.begin(location.segment, at: nil) }
         switch record {
-        case .message(let message): add(message, record, number: number, at: location, now: now)
+        case .message(let message):
+            recordArrival(at: message.at ?? .now(), in: location.segment, now: now)
+            assignments.apply(message, by: number, in: location.segment)
+            if let replayed = message.replayOf {
+                ledger.recordDecision(about: DeadLetter(replayed, reply: message.retriedReply))
+            }
+            if !isRepeated { begin(record, number: number, at: location) }
         case .checkpoint(let through):
             recordCheckpoint(through: through)
         case .unsynced: isUnsynced = true
@@ -140,13 +152,19 @@ struct JournalState: Sendable {
         case .began(let began): change(began.of, record, number: number, at: location)
         case .attempt(let attempt): change(attempt.of, record, number: number, at: location)
         case .replyAttempt(let attempt): change(attempt.of, record, number: number, at: location)
-        case .outcome(let outcome): decide(outcome, record, number: number, at: location)
+        case .outcome(let outcome):
+            decide(outcome, record, number: number, at: location)
+            if let handOff = outcome.handOff {
+                assignments.apply(handOff: handOff, by: number, in: location.segment)
+            }
         case .reply(let reply): end(reply, record, number: number, at: location)
         case .finished(let finished): end(finished, record, number: number, at: location)
         case .erased(let erased):
             if erased.key != nil { recordArrival(at: erased.at ?? .now(), in: location.segment, now: now) }
-        case .assignment, .other: break
+        case .assignment(let record): assignments.apply(record, by: number, in: location.segment)
+        case .other: break
         }
+        assignments.dropOldest(except: open)
     }
 
     /// Records that the lines of all records up to this one are on disk.
@@ -180,37 +198,9 @@ struct JournalState: Sendable {
         }
     }
 
-    /// Returns the conversations with an unfinished delivery whose record is at most the given one.
-    ///
-    /// `conversations` gives that record for each conversation in question.
-    func withUnfinished(_ conversations: [ConversationKey: UInt64]) -> Set<ConversationKey> {
-        Set(
-            open.values.lazy.filter { message in
-                !message.state.isDelivered
-                    && conversations[message.conversation].map { message.state.record <= $0 } ?? false
-            }.map(\.conversation))
-    }
-
-    /// Ignores a message that repeats an unfinished one.
-    mutating func ignore(_ message: JournalRecord.Message, number: UInt64, at location: RecordLocation) {
-        skip(to: number + 1)
-        recordArrival(at: message.at ?? .now(), in: location.segment, now: nil)
-    }
-
     private mutating func recordArrival(at: Timestamp, in segment: UInt64, now: Timestamp?) {
         latestMessageAt = max(latestMessageAt ?? at, at)
         ledger.begin(segment, at: now ?? at)
-    }
-
-    private mutating func add(
-        _ message: JournalRecord.Message, _ record: JournalRecord, number: UInt64,
-        at location: RecordLocation, now: Timestamp?
-    ) {
-        recordArrival(at: message.at ?? .now(), in: location.segment, now: now)
-        if let replayed = message.replayOf {
-            ledger.recordDecision(about: DeadLetter(replayed, reply: message.retriedReply))
-        }
-        begin(record, number: number, at: location)
     }
 
     private mutating func begin(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
@@ -227,14 +217,14 @@ struct JournalState: Sendable {
     private mutating func change(
         _ message: UInt64, _ record: JournalRecord, number: UInt64, at location: RecordLocation,
         if isApplied: (MessageState) -> Bool = { _ in true }
-    ) -> (segment: UInt64, business: BusinessID, hasDelivery: Bool)? {
+    ) -> (segment: UInt64, conversation: ConversationKey, hasDelivery: Bool)? {
         guard let index = open.index(forKey: message) else { return nil }
         open.values[index].places.append(
             JournalSnapshot.Line(message: message, record: number, location: location))
         guard isApplied(open.values[index].state) else { return nil }
         open.values[index].state.apply(record, number: number, at: location)
         return (
-            open.values[index].state.location.segment, open.values[index].conversation.business,
+            open.values[index].state.location.segment, open.values[index].conversation,
             open.values[index].state.outboundKind == nil
         )
     }
@@ -259,7 +249,7 @@ struct JournalState: Sendable {
         if let done {
             ended.append((number, reply.of))
             let letter = reply.result.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
-            ledger.recordEnd(in: done.segment, deadLetter: letter, of: done.business, by: number)
+            ledger.recordEnd(in: done.segment, deadLetter: letter, of: done.conversation.business, by: number)
         }
         if done != nil || isRestoring || !isKnown { begin(record, number: number, at: location) }
     }
@@ -272,16 +262,19 @@ struct JournalState: Sendable {
         let done = change(finished.of, record, number: number, at: location) { $0.end == nil }
         guard let done else { return }
         ended.append((number, finished.of))
+        if finished.result.reachedHandler { assignments.finish(finished.of, of: done.conversation) }
+        assignments.removeQuiet(done.conversation, except: open)
         // A proactive message has no delivery to count; its reply is counted instead.
         if done.hasDelivery {
             let letter = finished.result.isDeadLetter ? DeadLetter(finished.of, reply: nil) : nil
-            ledger.recordEnd(in: done.segment, deadLetter: letter, of: done.business, by: number)
+            ledger.recordEnd(
+                in: done.segment, deadLetter: letter, of: done.conversation.business, by: number)
         }
         // Earlier versions ended a delivery together with its replies.
         for index in queued where open[finished.of]?.state.isQueued(index) == false {
             ledger.recordEnd(
-                in: done.segment, deadLetter: DeadLetter(finished.of, reply: index), of: done.business,
-                by: number)
+                in: done.segment, deadLetter: DeadLetter(finished.of, reply: index),
+                of: done.conversation.business, by: number)
         }
     }
 }

@@ -1,16 +1,14 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The state of a journal with the two tables that a running store keeps elsewhere: known messages and assignments.
+/// The state of a journal with the known messages, which a running store keeps elsewhere.
 struct RecoveredJournal: Sendable {
     var state: JournalState
     var index: MessageIndex
-    private(set) var assignments: AssignmentTable
 
     /// Creates the state of an empty journal, with the limits of this configuration.
     init(_ configuration: StoreConfiguration) {
         state = JournalState()
-        assignments = AssignmentTable()
         index = MessageIndex(
             window: configuration.deduplicationWindow,
             maximumCount: configuration.maximumRememberedMessages,
@@ -22,12 +20,11 @@ struct RecoveredJournal: Sendable {
         state = JournalState(snapshot, first: first, records: records)
         index = snapshot.index
         index.forget(before: first)
-        assignments = snapshot.assignments
     }
 
     /// The snapshot of the state after `lastRecord`, still without segments.
     func snapshot(through lastRecord: UInt64) -> JournalSnapshot {
-        JournalSnapshot(of: state, index: index, assignments: assignments, through: lastRecord)
+        JournalSnapshot(of: state, index: index, through: lastRecord)
     }
 
     /// The messages whose delivery has not ended, in the order of their records.
@@ -42,21 +39,10 @@ struct RecoveredJournal: Sendable {
 
     /// Applies a record; a record of an unknown type has no effect.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
-        do {
-            let open = state
-            assignments.apply(record, number: number, segment: location.segment) { open.withUnfinished($0) }
-        }
         // While the first of two messages with the same identity is unfinished, the second is ignored. If the first
         // has ended, the second was accepted as a new message after the index had dropped the first.
-        if let identity = record.identity,
-            let first = index.recover(identity.key, record: number, at: identity.at ?? .now()),
-            let message = record.message, state[first]?.state.isUnended == true
-        {
-            return state.ignore(message, number: number, at: location)
-        }
-        if let of = record.reachedHandlerOf, let message = state[of], message.state.end == nil {
-            assignments.finish(of, of: message.conversation)
-        }
-        state.apply(record, number: number, at: location)
+        let first = record.identity.flatMap { index.recover($0.key, record: number, at: $0.at ?? .now()) }
+        let isRepeated = first.flatMap { state[$0]?.state.isUnended } ?? false
+        state.apply(record, number: number, at: location, isRepeated: isRepeated)
     }
 }

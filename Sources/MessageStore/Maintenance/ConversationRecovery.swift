@@ -22,7 +22,7 @@ struct ConversationRecovery: Sendable {
     /// Reads the whole journal, on a queue. Throws a ``StoreError`` after it has tried every conversation; an
     /// error of the whole disk ends the work at once.
     func run() async throws {
-        let checkpoint = journalState.withLedger { $0.checkpoint }
+        let checkpoint = journalState.withState(\.ledger.checkpoint)
         // A line is written shortly before its message counts as recorded. Without this wait, the failed sync
         // could lose such a line, and the list below would lack its message. Its conversation would then be
         // quarantined.

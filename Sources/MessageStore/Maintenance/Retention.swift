@@ -24,14 +24,12 @@ final class Retention: Sendable {
     private let journal: Journal
     private let conversations: ConversationPartitions
     private let checkpointer: Checkpointer
-    private let assignments: Assignments
     private let logger: Logger
 
     init(
         _ configuration: StoreConfiguration, directory: String, journalState: CurrentState,
         deliveryIndex: DeliveryIndex, reader: SegmentReader, journal: Journal,
-        conversations: ConversationPartitions, checkpointer: Checkpointer, assignments: Assignments,
-        logger: Logger
+        conversations: ConversationPartitions, checkpointer: Checkpointer, logger: Logger
     ) {
         window = Mutex(configuration.deduplicationWindow)
         interval = configuration.retentionInterval
@@ -44,7 +42,6 @@ final class Retention: Sendable {
         self.journal = journal
         self.conversations = conversations
         self.checkpointer = checkpointer
-        self.assignments = assignments
         self.logger = logger
     }
 
@@ -84,13 +81,13 @@ final class Retention: Sendable {
         await journal.rotate()
         let now = journalState.now
         let window = window.withLock { $0 }
-        if journalState.withLedger({ $0.awaitsCheckpoint(at: now, window: window) }) {
+        if journalState.withState({ $0.ledger.awaitsCheckpoint(at: now, window: window) }) {
             await checkpointer.run(isDue: true)
             await journal.flush()
         }
-        let (expired, deadLetters) = journalState.withLedger { ledger in
-            let expired = ledger.expired(at: now, window: window)
-            return (expired.map(\.first), ledger.deadLetters(in: expired))
+        let (expired, deadLetters) = journalState.withState { state in
+            let expired = state.ledger.expired(at: now, window: window)
+            return (expired.map(\.first), state.ledger.deadLetters(in: expired))
         }
         guard let last = expired.last else { return }
         let quarantined = conversations.quarantinedCount
@@ -105,7 +102,7 @@ final class Retention: Sendable {
             }
             defer { withExtendedLifetime(permit) {} }
             try await carry(deadLetters)
-            try await assignments.copy(through: last, to: journal)
+            try await journalState.copyAssignments(through: last, to: journal)
             try await remove(expired)
             logger.info(
                 "expired journal segments deleted",
@@ -145,7 +142,9 @@ final class Retention: Sendable {
 
     private func carry(_ letter: DeadLetter, of business: BusinessID, _ record: AppendedRecord) async throws {
         let written = try await journal.append(record)
-        let isOne = journalState.withLedger { $0.deadLetters[letter]?.segment == written.location.segment }
+        let isOne = journalState.withState {
+            $0.ledger.deadLetters[letter]?.segment == written.location.segment
+        }
         // An operator retried or dropped the dead letter before this copy was written. The copy alone would
         // make it a dead letter again, so a record that drops it follows.
         if !isOne {
@@ -170,6 +169,6 @@ final class Retention: Sendable {
             try disk.remove(path)
             try disk.synchronizeDirectory(directory)
         }
-        journalState.withLedger { $0.remove(segment) }
+        journalState.withState { $0.ledger.remove(segment) }
     }
 }

@@ -69,7 +69,8 @@ extension Store {
         }
         defer { isTrimming.store(false, ordering: .releasing) }
         var report = TrimReport()
-        guard index.phase == .ready, let oldestRecord = journalState.withLedger({ $0.segments.first?.first })
+        guard index.phase == .ready,
+            let oldestRecord = journalState.withState({ $0.ledger.segments.first?.first })
         else { return report }
         let limits = Dictionary(
             days.map { (ConversationPath.business($0.key), now.advanced(by: .seconds(-86_400 * $0.value))) }
@@ -158,7 +159,7 @@ extension Store {
     package func dropDeadLetters(
         keepingDays days: [BusinessID: Int], now: Timestamp = .now()
     ) async throws -> Int {
-        let counts = journalState.withLedger { $0.deadLetterCounts }
+        let counts = journalState.withState(\.ledger.deadLetterCounts)
         if counts.isEmpty { return 0 }
         // A parked message or reply is as old as the restoration that parked it.
         let restored = try RestoredMark.read(in: DataDirectory(path: directory))

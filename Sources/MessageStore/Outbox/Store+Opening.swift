@@ -14,7 +14,7 @@ extension Store {
     package func answerBeforeHandler(_ record: UInt64, with messages: [ReceivedMessage]) {
         guard let first = messages.first else { return }
         let key = ConversationKey(business: first.business, customer: first.customer)
-        assignments.run(key) { [self] table, _ in
+        journalState.run(key) { [self] table, _ in
             if !table.isWithPerson(record, of: key), scheduler.isUndecided(record, of: key) {
                 // After an error of the disk, only the handler answers.
                 for message in messages {
@@ -66,6 +66,6 @@ extension Store {
 
     /// Whether the message is the customer's first one after the business closed the conversation.
     func isReopened(by record: UInt64, _ key: ConversationKey) -> Bool {
-        !assignments.isEmpty && assignments.withTable { $0.isReopened(by: record, of: key) }
+        journalState.withAssignments { $0.isReopened(by: record, of: key) }
     }
 }

@@ -226,7 +226,7 @@ extension Store {
 
     /// Whether a person has the conversation.
     func hasPerson(_ key: ConversationKey) -> Bool {
-        !assignments.isEmpty && assignments.withTable { $0.assignment(of: key).state == .person }
+        journalState.withAssignments { $0.assignment(of: key).state == .person }
     }
 
     /// Queues the unfinished replies of earlier processes.

@@ -107,15 +107,12 @@ import Testing
     }
 
     @Test func `of ended assignments only the latest are kept`() {
-        var table = AssignmentTable()
+        var state = JournalState()
         let total = AssignmentTable.maximumEnded * 5 / 4
-        for number in 1...total {
-            let key = ConversationKey(business: business, customer: CustomerID("c\(number)"))
-            table.set(Assignment(state: .closed, record: 0), of: key, by: UInt64(number), in: 1)
-        }
-        #expect(table.entries.count <= AssignmentTable.maximumEnded * 9 / 8)
+        state.close(total)
+        #expect(state.assignments.entries.count <= AssignmentTable.maximumEnded * 9 / 8)
         let latest = ConversationKey(business: business, customer: CustomerID("c\(total)"))
-        #expect(table.assignment(of: latest).state == .closed)
+        #expect(state.assignments.assignment(of: latest).state == .closed)
     }
 
     private func closing(_ id: String) -> ReceivedMessage {

@@ -239,7 +239,8 @@ import Testing
             #expect(first.id == MessageID("m1"))
             #expect(await reopened.isWithPerson(first))
             try await reopened.finish(first, result: .handled)
-            #expect(reopened.assignments.isEmpty)
+            await reopened.journal.flush()
+            #expect(reopened.journalState.isUnassigned)
             await reopened.close()
             #expect(try copy.records("finished").last?["result"]?.string == "withPerson")
         }
@@ -264,17 +265,12 @@ import Testing
         try await answeredByPerson(store)
         _ = await store.append(message("m2"))
         try await store.finish(try await store.lease(), result: .handled)
-        var table = store.assignments.withTable(\.self)
+        await store.journal.flush()
+        var state = store.journalState.withState(\.self)
+        state.close(AssignmentTable.maximumEnded * 5 / 4)
         let key = ConversationKey(business: business, customer: customer)
-        let isWithPerson = { (table: AssignmentTable) in table.isWithPerson(1, of: key) }
-        for number in 1...AssignmentTable.maximumEnded * 5 / 4 {
-            let key = ConversationKey(business: business, customer: CustomerID("c\(number)"))
-            table.set(Assignment(state: .closed, record: 0), of: key, by: UInt64(100 + number), in: 1) {
-                store.scheduler.withUnfinished($0)
-            }
-        }
-        #expect(isWithPerson(table))
-        #expect(table.entries.count <= AssignmentTable.maximumEnded * 9 / 8)
+        #expect(state.assignments.isWithPerson(1, of: key))
+        #expect(state.assignments.entries.count <= AssignmentTable.maximumEnded * 9 / 8)
         await store.close()
     }
 
@@ -310,7 +306,7 @@ import Testing
         }
         #expect(found.contains { if case .failure(.assignment(.closed)) = $0 { true } else { false } })
         #expect(store.assignment(of: business, customer).state == .closed)
-        #expect(!store.assignments.isWatching)
+        #expect(!store.journalState.isWatching)
         await store.close()
     }
 
@@ -341,7 +337,7 @@ import Testing
         await store.journal.flush()
         #expect(store.assignment(of: business, customer) == .handler)
         #expect(try directory.records("assignment").isEmpty)
-        #expect(!store.assignments.isWatching)
+        #expect(!store.journalState.isWatching)
         await store.close()
     }
 
@@ -387,5 +383,19 @@ import Testing
         ReceivedMessage(
             business: business, customer: customer, id: MessageID(id),
             message: Array("{\"id\":\"\(id)\",\"type\":\"close\"}".utf8), act: .closes)
+    }
+}
+
+extension JournalState {
+    /// Closes the conversations of so many customers, `c1` first.
+    mutating func close(_ count: Int) {
+        for number in 1...count {
+            let key = ConversationKey(business: business, customer: CustomerID("c\(number)"))
+            let closed = Assignment(state: .closed, record: 0)
+            apply(
+                .assignment(AssignmentRecord(conversation: key, assignment: closed, endedIn: nil)),
+                number: UInt64(100 + number),
+                at: RecordLocation(segment: 1, offset: 0, lengthBytes: 0))
+        }
     }
 }

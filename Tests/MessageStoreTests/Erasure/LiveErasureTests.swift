@@ -50,8 +50,8 @@ struct LiveErasureTests {
         #expect(store.statistics.queuedReplies == 0)
         // The record of the reply is replaced, because it may have a text.
         #expect(try Set(typesOfErasedEnds(in: fixture)) == ["finished"])
-        #expect(store.journalState.withLedger { $0.deadLetters.isEmpty })
-        #expect(store.assignments.isEmpty)
+        #expect(store.journalState.withState { $0.ledger.deadLetters.isEmpty })
+        #expect(store.journalState.isUnassigned)
         #expect(await store.append(message("id-77-1", from: Fixture.forgotten)) == .duplicate)
         #expect(try await store.state(of: business, Fixture.forgotten) == nil)
         await store.index.rest()
@@ -215,7 +215,7 @@ struct LiveErasureTests {
         #expect(try await erasure.value.conversations == 2)
         for (fixture, store) in [(fixture, store), (killed, try killed.open())] {
             #expect(try await store.state(of: business, Fixture.forgotten) == nil, "\(name)")
-            #expect(store.assignments.isEmpty, "\(name)")
+            #expect(store.journalState.isUnassigned, "\(name)")
             #expect(store.statistics.queuedReplies == 0, "\(name)")
             await store.close()
             #expect(try fixture.traces() == [], "\(name)")

@@ -249,8 +249,8 @@ struct SegmentLedgerTests {
         let state = CurrentState(journal)
         let soon = state.now.advanced(by: window - .seconds(60))
         let later = state.now.advanced(by: window + .seconds(60))
-        #expect(state.withLedger { $0.expired(at: soon, window: window).isEmpty })
-        #expect(state.withLedger { $0.expired(at: later, window: window).map(\.first) } == [1])
+        #expect(state.withState { $0.ledger.expired(at: soon, window: window).isEmpty })
+        #expect(state.withState { $0.ledger.expired(at: later, window: window).map(\.first) } == [1])
     }
 
     @Test func `an open delivery, a missing checkpoint or a young age alone keeps a segment`() {
