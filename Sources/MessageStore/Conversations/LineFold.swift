@@ -57,7 +57,7 @@ struct JournalledLine: Sendable {
 
     private func inboundEntries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
         guard let kind = state.kind else { return [] }
-        return try MessageRecords(state.location, state.related, from: reader)
+        return try MessageRecords(state, from: reader)
             .inboundEntries(of: conversation, record: state.record, kind: kind, repeating: state.original)
     }
 }

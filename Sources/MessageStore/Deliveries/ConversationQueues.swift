@@ -122,14 +122,13 @@ struct ConversationQueues: Sendable {
         return true
     }
 
-    /// Ends a message's wait for its payload; the record at `location` has the payload or the failure.
-    mutating func resolve(_ record: UInt64, of key: ConversationKey, at location: RecordLocation) -> Progress
-    {
+    /// Ends a message's wait for its payload; another record has the payload or the failure.
+    mutating func resolve(_ record: UInt64, of key: ConversationKey) -> Progress {
         withConversation(key) { conversation in
             guard let index = conversation.index(of: record), conversation.pending[index].awaitsReference
             else { return }
             conversation.pending[index].awaitsReference = false
-            conversation.pending[index].related.append(location)
+            conversation.pending[index].text = nil
         }
         return advance(key)
     }

@@ -22,9 +22,7 @@ struct PendingDelivery: Sendable {
 
     let record: UInt64
     let location: RecordLocation
-    /// The places of the message's further records (resolved, files, outcome), in order.
-    var related: [RecordLocation] = []
-    /// The message, if it is cached.
+    /// The message, if it is cached and no other record has a part of it.
     var text: CachedMessage?
     /// The event that was decoded when the message was recorded; kept only if the message is cached.
     var event: DecodedEvent?
@@ -41,8 +39,8 @@ struct PendingDelivery: Sendable {
     /// The message's effect on the conversation.
     var act = ReceivedMessage.Act.writes
     var isDecided = false
-    /// The time of the handler's decision, from the decision until its replies are queued; otherwise nil.
-    var decidedAt: Timestamp?
+    /// The place and the time of the handler's decision, from the decision until its replies are queued; otherwise nil.
+    var unqueued: (decision: RecordLocation, at: Timestamp)?
     /// How often the process crashed while it recorded or delivered this message and no other.
     var crashes: UInt8 = 0
     /// Whether the delivery may have crashed the last process: it then runs alone until an attempt ends
@@ -92,7 +90,6 @@ struct PendingDelivery: Sendable {
     init(_ state: MessageState) {
         record = state.record
         location = state.location
-        related = state.related
         begins = state.begins
         attempt = state.attempts
         tries = state.attempts

@@ -61,11 +61,11 @@ extension Store {
         guard scheduler.awaitsReference(reference.record, of: key) else {
             throw StoreError.alreadyResolved(record: reference.record)
         }
-        let record = try await journal.append(
+        _ = try await journal.append(
             JournalBody.resolved(of: reference.record, resolution, at: .now()))
         // The line in the file of calls must be removed before the message can be recorded.
         if reference.lease.pending.isRecovered { calls.end(reference.record) }
-        scheduler.resolve(reference.record, of: key, at: record.location)
+        scheduler.resolve(reference.record, of: key)
     }
 
     /// Starts recording messages with `record`, each conversation in order, on the executor of the
@@ -131,23 +131,21 @@ extension Store {
         if let silence, original == nil, begins == nil {
             begins = try beginning(with: message, after: silence)
         }
-        if !lease.pending.isReplay {
-            let entry = ConversationEntry(
-                conversation: lease.conversation, record: lease.pending.record, at: message.receivedAt,
-                id: message.id, kind: kind, message: message.message,
-                author: message.isInternal ? message.author : nil, repeats: original,
-                capabilities: message.attributes.capabilityList, isInternal: message.isInternal)
-            // Written before the line, so that a repetition after a crash finds the change applied.
-            if message.isInternal {
-                try states.apply(message.message, recordedBy: message.record, of: lease.conversation)
-            }
-            do throws(StoreError) { try write(entry, mightBeThere: lease.pending.isRecovered) } catch {
-                guard lease.pending.releases >= Self.maximumRecordings,
-                    case .unavailable(_, let reason) = error,
-                    !reason.isDiskWide
-                else { throw error }
-                checkpointer.distrust(RefusedLines(record: lease.pending.record))
-            }
+        let entry = ConversationEntry(
+            conversation: lease.conversation, record: lease.pending.record, at: message.receivedAt,
+            id: message.id, kind: kind, message: message.message,
+            author: message.isInternal ? message.author : nil, repeats: original,
+            capabilities: message.attributes.capabilityList, isInternal: message.isInternal)
+        // Written before the line, so that a repetition after a crash finds the change applied.
+        if message.isInternal {
+            try states.apply(message.message, recordedBy: message.record, of: lease.conversation)
+        }
+        do throws(StoreError) { try write(entry, mightBeThere: lease.pending.isRecovered) } catch {
+            guard lease.pending.releases >= Self.maximumRecordings,
+                case .unavailable(_, let reason) = error,
+                !reason.isDiskWide
+            else { throw error }
+            checkpointer.distrust(RefusedLines(record: lease.pending.record))
         }
         return RecordedLine(
             recording: .written(kind, repeats: original),
@@ -159,7 +157,7 @@ extension Store {
         with message: UnrecordedMessage, after silence: Duration
     ) throws(StoreError) -> NewConversation? {
         let (pending, key) = (message.lease.pending, message.lease.conversation)
-        if pending.act != .writes || pending.isReplay { return nil }
+        if pending.act != .writes { return nil }
         // After a crash the file may have the lines of this message and of its answers.
         let contact = try conversations.contact(key, before: pending.isRecovered ? message.record : nil)
         guard
@@ -260,10 +258,11 @@ extension Store {
 
     /// Returns the texts of a message, from the cache or from the journal.
     private func text(of lease: Lease) throws(StoreError) -> MessageRecords {
-        if let text = lease.pending.text, lease.pending.related.isEmpty {
-            return MessageRecords(text.message)
+        if let text = lease.pending.text { return MessageRecords(text.message) }
+        guard let state = journalState.message(lease.pending.record) else {
+            throw .unknownRecord(lease.pending.record)
         }
-        return try MessageRecords(lease.pending.location, lease.pending.related, from: reader)
+        return try MessageRecords(state, from: reader)
     }
 
     /// Stores the conversation state that an earlier attempt's decision has, and queues the decision's
@@ -282,10 +281,9 @@ extension Store {
     /// Replies that an earlier process decided were queued when the store was opened.
     private func enqueueReplies(_ outcome: DecidedOutcome, of delivery: Delivery) throws {
         let pending = try leased(delivery)
-        guard let decidedAt = pending.decidedAt, let decision = pending.related.last else { return }
-        scheduler.update(delivery.record, of: delivery.conversation) { $0.decidedAt = nil }
-        enqueue(
-            outcome, of: delivery, decision: decision, at: decidedAt)
+        guard let (decision, at) = pending.unqueued else { return }
+        scheduler.update(delivery.record, of: delivery.conversation) { $0.unqueued = nil }
+        enqueue(outcome, of: delivery, decision: decision, at: at)
     }
 
     /// The number of a business's messages whose delivery has not ended.
@@ -302,9 +300,9 @@ extension Store {
     ) async throws {
         let pending = try leased(delivery)
         let now = Timestamp.now()
-        let record = try await journal.append(
+        _ = try await journal.append(
             JournalBody.files(of: delivery.record, files, signIn: signIn, payment: payment, at: now))
-        relate(record.location, to: delivery)
+        scheduler.update(delivery.record, of: delivery.conversation) { $0.text = nil }
         guard !pending.isReplay else { return }
         try write(
             ConversationEntry(
@@ -400,8 +398,10 @@ extension Store {
             scheduler.update(delivery.record, of: key) { $0.isDecided = false }
             return false
         }
-        relate(record.location, to: delivery)
-        scheduler.update(delivery.record, of: key) { $0.decidedAt = now }
+        scheduler.update(delivery.record, of: key) {
+            $0.text = nil
+            $0.unqueued = (record.location, now)
+        }
         try await remember(outcome.state, decidedBy: record.number, in: key)
         // Replies are queued after the state is stored: the handler of the customer's next message must find the
         // state.
@@ -518,10 +518,6 @@ extension Store {
             throw StoreError.notLeased(record: delivery.record)
         }
         return pending
-    }
-
-    private func relate(_ location: RecordLocation, to delivery: Delivery) {
-        scheduler.update(delivery.record, of: delivery.conversation) { $0.related.append(location) }
     }
 
     func write(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {

@@ -92,6 +92,9 @@ final class CurrentState: Sendable {
         withLock { body(&$0.journal) }
     }
 
+    /// The state of a message with unfinished work; nil for any other message.
+    func message(_ record: UInt64) -> MessageState? { withState { $0[record]?.state } }
+
     func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in
             defer { unassigned.store(state.isUnassigned, ordering: .releasing) }

@@ -33,11 +33,9 @@ struct MessageRecords: Sendable {
         message = received.message
     }
 
-    /// Reads the message's record and its later records, in order.
-    init(_ location: RecordLocation, _ related: [RecordLocation], from reader: SegmentReader)
-        throws(StoreError)
-    {
-        let root = try reader.line(at: location).root
+    /// Reads the records that have the texts of the message with this state.
+    init(_ state: MessageState, from reader: SegmentReader) throws(StoreError) {
+        let root = try reader.line(at: state.location).root
         // The customer was erased after the caller found this place.
         if root["type"]?.equals("erased") == true { throw .unknownRecord(root.record("record") ?? 0) }
         id = MessageID(root["id"]?.string ?? "")
@@ -46,25 +44,24 @@ struct MessageRecords: Sendable {
         act = root["act"]?.string.flatMap { ReceivedMessage.Act(rawValue: $0) } ?? .writes
         author = MessageAuthor(root)
         message = Array(root["message"]?.text ?? [])
-        for location in related { apply(try reader.line(at: location).root) }
-    }
-
-    private mutating func apply(_ root: JSONValue) {
-        guard let type = root["type"] else { return }
-        if type.equals("resolved") {
+        if let location = state.resolved {
+            let root = try reader.line(at: location).root
             if let resolved = root["message"] {
                 message = Array(resolved.text)
                 reference = .resolved
             } else {
                 reference = .failed(reason: root["failure"]?.string ?? "")
             }
-        } else if type.equals("files") {
+        }
+        if let location = state.files {
+            let root = try reader.line(at: location).root
             files = RecordedFile.list(in: root)
             signIn = RecordedSignIn(root["signIn"])
             payment = RecordedPayment(root["payment"])
             filesLineAt = root["ownLine"]?.bool == true ? root.timestamp("at") : nil
-        } else if type.equals("outcome"), decided == nil {
-            decided = (DecidedOutcome(root), root.record("record") ?? 0)
+        }
+        if let decision = state.decision {
+            decided = (DecidedOutcome(try reader.line(at: decision.location).root), decision.record)
         }
     }
 }

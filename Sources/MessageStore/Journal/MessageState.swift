@@ -24,11 +24,8 @@ struct MessageState: Sendable {
     private(set) var awaitsReference: Bool
     /// The conversation that the message begins; nil when it continues one.
     private(set) var begins: NewConversation?
-    /// The places of the message's later records (resolved, files, outcome, and the end after a refused
-    /// answer), in order.
-    private(set) var related: [RecordLocation] = []
-    /// Whether the results of the message's attachments were recorded.
-    private var hasFiles = false
+    /// The place of the record with the results of the message's attachments; nil until then.
+    private(set) var files: RecordLocation?
     /// The place of the record with the resolved payload, or with the failure; nil until then.
     private(set) var resolved: RecordLocation?
     /// The record of the decided outcome; for a proactive message, its own record.
@@ -50,6 +47,8 @@ struct MessageState: Sendable {
     private(set) var replayedAs: UInt64?
     /// The record that ended the delivery; nil while the delivery is unfinished.
     private(set) var end: UInt64?
+    /// The place of that record if it has the broken rules of a refused answer.
+    private var refusedEnd: RecordLocation?
 
     /// Creates the state from the message's own record.
     init(_ message: JournalRecord.Message, record: UInt64, at location: RecordLocation) {
@@ -118,7 +117,7 @@ struct MessageState: Sendable {
     /// After another failure, the record at this place has no broken rules.
     var refusal: RecordLocation? {
         switch status {
-        case .failed, .dropped, .retried: related.last
+        case .failed, .dropped, .retried: refusedEnd ?? decision?.location
         case .pending, .parked, .handled, .unhandled, .rejected, .handedOff, .repeated, .withPerson, .erased:
             nil
         }
@@ -133,25 +132,20 @@ struct MessageState: Sendable {
         case .resolved where resolved == nil:
             awaitsReference = false
             resolved = location
-            related.append(location)
-        case .files where !hasFiles:
-            hasFiles = true
-            related.append(location)
+        case .files: files = files ?? location
         case .began(let began): begins = begins ?? began.conversation
         case .outcome(let outcome): decide(outcome, number: number, at: location)
         case .replyAttempt(let attempt): change(attempt.index) { $0.apply(attempt) }
         case .reply(let reply): change(reply.index) { $0.end(reply, by: number) }
         case .attempt(let attempt): apply(attempt)
-        case .finished(let finished):
-            finish(finished, by: number)
-            if finished.isRefusal { related.append(location) }
+        case .finished(let finished): finish(finished, by: number, at: location)
         case .dropped(_, let index?): change(index) { $0.drop() }
         // A copied event is a dead letter unless a later record says otherwise.
         case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
         case .carried(_, let index?, _, _): addCarried(index, at: location)
         case .message(let replay) where replay.replayOf == self.record:
             applyRetry(of: replay.retriedReply, as: number)
-        case .message, .resolved, .files, .dropped, .carried, .assignment, .checkpoint, .unsynced, .segment,
+        case .message, .resolved, .dropped, .carried, .assignment, .checkpoint, .unsynced, .segment,
             .erased, .other:
             break
         }
@@ -170,7 +164,6 @@ struct MessageState: Sendable {
         _ outcome: JournalRecord.Outcome, number: UInt64, at location: RecordLocation
     ) {
         guard decision == nil else { return }
-        related.append(location)
         kind = outcome.kind ?? kind
         decision = (number, location)
         let reply = ReplyState(decidedAt: outcome.at ?? Timestamp(milliseconds: 0))
@@ -185,7 +178,9 @@ struct MessageState: Sendable {
         next = attempt.next
     }
 
-    private mutating func finish(_ finished: JournalRecord.Finished, by number: UInt64) {
+    private mutating func finish(
+        _ finished: JournalRecord.Finished, by number: UInt64, at location: RecordLocation
+    ) {
         guard end == nil else { return }
         status = finished.result
         reason = finished.reason
@@ -193,6 +188,7 @@ struct MessageState: Sendable {
         original = finished.original
         next = nil
         end = number
+        if finished.isRefusal { refusedEnd = location }
         attempts = max(attempts, Int32(clamping: finished.attempts))
         guard finished.result == .failed, isDecided, !finished.isRefusal else { return }
         // Earlier versions ended a delivery together with its replies, so its unsent replies become dead

@@ -60,7 +60,7 @@ struct ConversationRecovery: Sendable {
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
                 for line in journalled[name] ?? [] { entries += try line.entries(from: reader) }
-                for lease in open[name] ?? [] { entries += try lease.entries(from: reader) }
+                for lease in open[name] ?? [] { entries += try journalState.entries(of: lease, from: reader) }
                 if entries.isEmpty, !dirty.contains(name) { continue }
                 try partition.reconcile(name, with: entries, isSynced: false)
             } catch {
@@ -81,14 +81,16 @@ struct ConversationRecovery: Sendable {
     }
 }
 
-extension Lease {
+extension CurrentState {
     /// Returns the lines that this message must have in its conversation by now.
     ///
-    /// A replay and an unrecorded message have none.
-    func entries(from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
-        guard let kind = pending.recording.kind, !pending.isReplay else { return [] }
-        return try MessageRecords(pending.location, pending.related, from: reader)
+    /// A replay, an unrecorded message, and one that has ended meanwhile have none.
+    func entries(of lease: Lease, from reader: SegmentReader) throws(StoreError) -> [ConversationEntry] {
+        let pending = lease.pending
+        guard let kind = pending.recording.kind, let state = message(pending.record) else { return [] }
+        return try MessageRecords(state, from: reader)
             .inboundEntries(
-                of: conversation, record: pending.record, kind: kind, repeating: pending.recording.original)
+                of: lease.conversation, record: pending.record, kind: kind,
+                repeating: pending.recording.original)
     }
 }

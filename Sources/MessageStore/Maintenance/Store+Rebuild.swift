@@ -100,7 +100,8 @@ extension Store {
             }
         }
         for lease in unfinished {
-            damaged[ConversationPath.file(lease.conversation), default: []] += try lease.entries(from: reader)
+            damaged[ConversationPath.file(lease.conversation), default: []] += try journalState.entries(
+                of: lease, from: reader)
         }
         for path in conversations.quarantined.sorted() {
             let repair = try leavingRefused { () throws(StoreError) in

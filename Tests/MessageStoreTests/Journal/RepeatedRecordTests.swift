@@ -52,7 +52,7 @@ struct RepeatedRecordTests {
         }
         #expect(state.attempts == 3)
         #expect(state.crashes == 1)
-        #expect(state.related.map(\.offset) == [3, 5, 13])
+        #expect([state.resolved, state.files, state.decision?.location].map { $0?.offset } == [3, 5, 13])
     }
 
     @Test func `all records of a message written twice change nothing the second time`() {
