@@ -3,55 +3,60 @@ package import BusinessMessages
 
 /// One event for one handler, leased to the caller until it is postponed or finished.
 package struct Delivery: Sendable {
+    let lease: Lease
+    private(set) var texts: MessageRecords
     /// The message's record number in the journal: the delivery's identity.
-    package let record: UInt64
-    let conversation: ConversationKey
+    package var record: UInt64 { lease.pending.record }
+    var conversation: ConversationKey { lease.conversation }
     /// The message's id.
-    package let id: MessageID
+    package var id: MessageID { texts.id }
     /// The attributes of the message.
-    package let attributes: ReceivedAttributes
+    package var attributes: ReceivedAttributes { texts.attributes }
     /// The message, with its payload if a reference to the payload was resolved; otherwise as received.
-    package let message: [UInt8]
+    package var message: [UInt8] { texts.message }
     /// The state of the message's payload reference.
-    package let reference: ReferenceState
+    package var reference: ReferenceState { texts.reference }
     /// The results of the message's attachments, in order; nil until they are recorded.
-    package var files: [RecordedFile]?
+    package var files: [RecordedFile]? {
+        get { texts.files }
+        set { texts.files = newValue }
+    }
     /// The number of this attempt, from 1.
-    package let attempt: Int
+    package var attempt: Int { Int(lease.pending.attempt) }
     /// The kind under which the message was recorded; nil for a replay.
-    package let kind: Kind?
+    package var kind: Kind? { lease.pending.recording.kind }
     /// The event that was decoded when the message was recorded; nil when it is no longer in memory.
-    package let event: InboundEvent?
+    package var event: InboundEvent? { lease.pending.event?.event }
     /// The conversation that the message begins; nil when it continues one, and for a replay.
-    package let begins: NewConversation?
+    package var begins: NewConversation? { lease.pending.begins }
     /// The id of the recent message whose choice this message repeats; no handler is called then.
-    package let original: MessageID?
+    package var original: MessageID? { lease.pending.recording.original }
     /// The outcome that an earlier attempt decided; the handler must not be called again.
-    package let decided: DecidedOutcome?
+    package var decided: DecidedOutcome? { texts.decided?.outcome }
     /// The arrival time.
-    package let receivedAt: Timestamp
+    package var receivedAt: Timestamp { texts.receivedAt }
     /// Whether the message arrived before the store was opened.
-    package let isRecovered: Bool
+    package var isRecovered: Bool { lease.pending.isRecovered }
     /// Whether the delivery replays a finished message at an operator's request.
-    package let isReplay: Bool
+    package var isReplay: Bool { lease.pending.isReplay }
     /// Whether the delivery reports a failed reply to the handler: the message is then
     /// `{"reply":"…","inReplyTo":"…","kind":"text","status":"refused","httpStatus":400,"reason":"…","attempts":1}`.
-    package let isReplyFailure: Bool
+    package var isReplyFailure: Bool { lease.pending.isReplyFailure }
     /// Whether the delivery is outside its conversation's order, so that later deliveries do not wait for it.
-    package let isParked: Bool
+    package var isParked: Bool { lease.pending.isParked }
     /// Whether an earlier message of the conversation was parked, and may be delivered later, or was removed.
-    package let isAfterGap: Bool
+    package var isAfterGap: Bool { lease.pending.isAfterGap }
     /// The number of the first line that no handler has seen, for the first event after a person had the
     /// conversation.
     package let afterPerson: Int?
     /// How often the process crashed while it recorded or delivered this message and no other.
-    package let crashes: Int
+    package var crashes: Int { Int(lease.pending.crashes) }
     /// Whether the delivery may have crashed the last process, and has not yet run without a crash.
-    package let isSuspect: Bool
+    package var isSuspect: Bool { lease.pending.isSuspect }
     /// The record of the decided outcome; 0 while no outcome is decided.
-    let decision: UInt64
-    let location: RecordLocation
-    let act: ReceivedMessage.Act
+    var decision: UInt64 { texts.decided?.record ?? 0 }
+    var location: RecordLocation { lease.pending.location }
+    var act: ReceivedMessage.Act { lease.pending.act }
 
     /// Whether the message is a record for people, which no handler gets; see ``InternalMessage``.
     package var isInternal: Bool { act == .internal }
@@ -60,33 +65,4 @@ package struct Delivery: Sendable {
     package var business: BusinessID { conversation.business }
     /// The customer who sent the message.
     package var customer: CustomerID { conversation.customer }
-
-    init(_ lease: Lease, _ texts: MessageRecords, afterPerson: Int?) {
-        let pending = lease.pending
-        record = pending.record
-        conversation = lease.conversation
-        id = texts.id
-        attributes = texts.attributes
-        message = texts.message
-        reference = texts.reference
-        files = texts.files
-        attempt = Int(pending.attempt)
-        kind = pending.recording.kind
-        event = pending.event?.event
-        begins = pending.begins
-        original = pending.recording.original
-        decided = texts.decided?.outcome
-        receivedAt = texts.receivedAt
-        isRecovered = pending.isRecovered
-        isReplay = pending.isReplay
-        isReplyFailure = pending.isReplyFailure
-        isParked = pending.isParked
-        isAfterGap = pending.isAfterGap
-        self.afterPerson = afterPerson
-        crashes = Int(pending.crashes)
-        isSuspect = pending.isSuspect
-        decision = texts.decided?.record ?? 0
-        location = pending.location
-        act = pending.act
-    }
 }

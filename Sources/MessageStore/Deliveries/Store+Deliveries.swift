@@ -14,7 +14,7 @@ extension Store {
         while let lease = await scheduler.nextReference() {
             if lease.pending.isRecovered { calls.begin(lease.pending.record, .records) }
             do throws(StoreError) {
-                return UnrecordedMessage(try text(of: lease), lease)
+                return UnrecordedMessage(texts: try text(of: lease), lease: lease)
             } catch {
                 calls.end(lease.pending.record)
                 scheduler.releaseReference(of: lease.conversation.business)
@@ -93,7 +93,7 @@ extension Store {
             if lease.pending.releases == 0, !isPassing(error, lease) { scheduler.countUnreadable() }
             throw error
         }
-        do { return try record(UnrecordedMessage(texts, lease)) } catch {
+        do { return try record(UnrecordedMessage(texts: texts, lease: lease)) } catch {
             if lease.pending.releases == 0, !Self.isReportedOnce(error) {
                 logger.error(
                     "a message could not be recorded; retrying",
@@ -205,7 +205,7 @@ extension Store {
         calls.begin(record, lease.pending.isSuspect && scheduler.isAlone(record) ? .deliversAlone : .delivers)
         do throws(StoreError) {
             let afterPerson = journalState.withAssignments { $0.afterPerson(record, of: lease.conversation) }
-            return Delivery(lease, try text(of: lease), afterPerson: afterPerson)
+            return Delivery(lease: lease, texts: try text(of: lease), afterPerson: afterPerson)
         } catch {
             calls.end(record)
             if isPassing(error, lease) {

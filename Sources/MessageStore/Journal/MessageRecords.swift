@@ -15,7 +15,7 @@ struct MessageRecords: Sendable {
     /// The handler's decision, and the record that has the decision.
     private(set) var decided: (outcome: DecidedOutcome, record: UInt64)?
     /// The results of the attachments, in order; nil until they are recorded.
-    private(set) var files: [RecordedFile]?
+    var files: [RecordedFile]?
     /// The result of a sign-in that ended while no handler answered the conversation; nil without one.
     private(set) var signIn: RecordedSignIn?
     /// The record of a payment that ended while no handler answered the conversation; nil without one.
