@@ -13,10 +13,10 @@ package final class Store: Sendable {
     let deduplicator: Deduplicator
     let journal: Journal
     let scheduler: DeliveryScheduler
-    let outbox: Outbox
-    let unwrittenLines: UnwrittenLines
+    let outbox = Outbox()
+    let unwrittenLines = UnwrittenLines()
     /// The queue of changes for clients that follow events; it keeps nothing while no client follows.
-    let feed: EventFeed
+    let feed = EventFeed()
     let gate: DiskCircuitBreaker
     let reader: SegmentReader
     let files: JournalFiles
@@ -72,15 +72,13 @@ package final class Store: Sendable {
         recordKey = try directory.recordKey()
         parkedThrough = try RestoredMark.read(in: directory)?.parkedThrough ?? 0
         index = IndexedConversations(directory, configuration, identity: identity, logger: logger)
-        let feed = EventFeed()
-        let conversations = try ConversationPartitions(
+        conversations = try ConversationPartitions(
             directory, configuration, feed: feed, index: index, logger: logger)
-        let scheduler = DeliveryScheduler(
+        scheduler = DeliveryScheduler(
             conversations, releaseBackoff: configuration.releaseBackoff,
             suspectPatience: configuration.suspectPatience)
-        let outbox = Outbox()
-        let gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
-        let deduplicator = Deduplicator(
+        gate = DiskCircuitBreaker(scheduler, probeInterval: configuration.probeInterval, logger: logger)
+        deduplicator = Deduplicator(
             index: recovered.index, scheduler: scheduler, outbox: outbox,
             memory: MemoryBudget(maximumBytes: configuration.maximumCachedBytes),
             maximumPendingDeliveries: configuration.maximumPendingDeliveries, pace: configuration.pace)
@@ -93,13 +91,12 @@ package final class Store: Sendable {
         let left: [UInt64: InFlightCalls.Step]
         (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
         recovered.state.assignments.maximumAssigned = configuration.maximumAssignedConversations
-        let journalState = CurrentState(recovered.state)
-        let unwrittenLines = UnwrittenLines()
-        self.unwrittenLines = unwrittenLines
+        journalState = CurrentState(recovered.state)
         requests = try OpenRequests(
             directory: directory.requests, logger: logger, isQueued: { [outbox] in outbox.isQueued($0) },
             now: configuration.now)
-        journal = Journal(writer, configuration: configuration) { entries, result in
+        journal = Journal(writer, configuration: configuration) {
+            [journalState, unwrittenLines, feed, gate, scheduler, outbox, deduplicator] entries, result in
             // The feed gets the records before a caller is resumed, which may add changes that must follow them.
             let assigned = journalState.settle(entries, result, feed: feed) {
                 unwrittenLines.checkpoint(through: $0)
@@ -115,14 +112,11 @@ package final class Store: Sendable {
             }
             deduplicator.settle(entries, result)
         }
-        self.conversations = conversations
-        self.feed = feed
-        self.outbox = outbox
         states = HandlerStates(directory: directory.states)
-        let snapshotter = Snapshotter(
+        snapshotter = Snapshotter(
             configuration, covered: result.covered, held: held, journal: journal, logger: logger,
             adopt: { [deduplicator] in deduplicator.adopt($0) }
-        ) { [deduplicator] lastRecord in
+        ) { [deduplicator, journalState, unwrittenLines] lastRecord in
             let index = deduplicator.indexCopy
             return journalState.withState { state in
                 // Their lines are in the files, which are synced before the snapshot is used.
@@ -130,7 +124,6 @@ package final class Store: Sendable {
                 return JournalSnapshot(of: state, index: index, through: lastRecord)
             }
         }
-        self.snapshotter = snapshotter
         checkpointer = Checkpointer(
             configuration, conversations: conversations,
             syncer: ConversationSyncer(conversations, directory: directory, configuration) { [journal] in
@@ -147,10 +140,6 @@ package final class Store: Sendable {
             journal: journal, conversations: conversations, checkpointer: checkpointer,
             logger: logger)
         latestRecoveredMessageAt = recovered.state.latestMessageAt
-        self.journalState = journalState
-        self.scheduler = scheduler
-        self.gate = gate
-        self.deduplicator = deduplicator
         self.logger = logger
         self.directory = configuration.directory
         erasureSettings = Mutex(configuration.erasures)

@@ -40,9 +40,6 @@ extension CurrentState {
     /// The watch ends with ``unwatch(_:)``, or with a ``run(_:endingWatch:_:)`` that ends it.
     func watch(_ key: ConversationKey) { withLock { $0.watches[key, default: Watch()].count += 1 } }
 
-    /// Whether any change is reading the file of its conversation or waits for its step.
-    var isWatching: Bool { withLock { !$0.watches.isEmpty } }
-
     /// Ends one watch that ``watch(_:)`` began.
     func unwatch(_ key: ConversationKey) { withLock { $0.endWatch(of: key) } }
 

@@ -69,14 +69,7 @@ extension Store {
 
     /// Returns the numbers of a business's waiting conversations and of those with a person; never blocks.
     package func assignedCounts(of business: BusinessID) -> (waiting: Int, person: Int) {
-        journalState.withAssignments(\.entries).reduce(into: (waiting: 0, person: 0)) { counts, entry in
-            guard entry.key.business == business else { return }
-            switch entry.value.assignment.state {
-            case .waiting: counts.waiting += 1
-            case .person: counts.person += 1
-            case .handler, .closed: break
-            }
-        }
+        assignedCounts[business] ?? (0, 0)
     }
 
     /// Changes the assignment of a conversation; the change is durable when the new assignment is returned.
@@ -136,7 +129,7 @@ extension Store {
     /// refused while the conversation is with a person or waits for one. Throws ``StoreError/assignment(_:)``
     /// for a refusal.
     package func send(_ message: ReceivedMessage, takes: Bool = false) async throws -> AppendResult {
-        let key = ConversationKey(business: message.business, customer: message.customer)
+        let key = message.conversation
         let context = message.author?.person == nil ? nil : try await assignmentContext(of: key)
         return try await withCheckedThrowingContinuation { continuation in
             journalState.run(key, endingWatch: context != nil) { [self] table, closes in

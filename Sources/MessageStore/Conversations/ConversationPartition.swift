@@ -13,8 +13,7 @@ final class ConversationPartition: Sendable {
     private let pool: Mutex<ConversationPool>
     /// The number of quarantined conversations.
     private let quarantines: Atomic<Int>
-    /// The conversations whose latest line could not be written to their file.
-    private let refused = Mutex<Set<ConversationKey>>([])
+    /// The number of conversations whose latest line could not be written.
     private let refusals = Atomic(0)
     /// How many new files are written for a conversation whose old file is replaced each time meanwhile.
     private static let maximumReplacements = 8
@@ -27,14 +26,16 @@ final class ConversationPartition: Sendable {
 
     /// Appends a line with a write and no sync; with `mightBeThere`, skips a line that the file already has.
     func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
-        do throws(StoreError) {
-            _ = try withPool { pool throws(StoreError) in try pool.append(entry, mightBeThere: mightBeThere) }
-            if refusedCount > 0 { changeRefused { $0.remove(entry.conversation) } }
-        } catch {
-            if case .unavailable(_, let reason) = error, !reason.isDiskWide {
-                changeRefused { $0.insert(entry.conversation) }
+        try withPool { pool throws(StoreError) in
+            do throws(StoreError) {
+                try pool.append(entry, mightBeThere: mightBeThere)
+                if !pool.refused.isEmpty { pool.refused.remove(entry.conversation) }
+            } catch {
+                if case .unavailable(_, let reason) = error, !reason.isDiskWide {
+                    pool.refused.insert(entry.conversation)
+                }
+                throw error
             }
-            throw error
         }
     }
 
@@ -106,19 +107,12 @@ final class ConversationPartition: Sendable {
     }
 
     /// Clears the list of conversations whose latest write failed: each was written or quarantined since.
-    func forgetRefused() { if refusedCount > 0 { changeRefused { $0 = [] } } }
+    func forgetRefused() { try? withPool { $0.refused = [] } }
 
     /// The number of conversations whose latest line could not be written; never blocks.
     ///
     /// Errors of the whole disk, such as a full one, do not count.
     var refusedCount: Int { refusals.load(ordering: .relaxed) }
-
-    private func changeRefused(_ change: (inout Set<ConversationKey>) -> Void) {
-        refused.withLock { refused in
-            change(&refused)
-            refusals.store(refused.count, ordering: .relaxed)
-        }
-    }
 
     /// The quarantined conversations, as paths below the folder of all conversations.
     var quarantined: Set<String> { pool.withLock { $0.quarantine.paths } }
@@ -139,7 +133,10 @@ final class ConversationPartition: Sendable {
         _ body: (inout ConversationPool) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         try pool.withLock { pool throws(StoreError) in
-            defer { quarantines.store(pool.quarantine.paths.count, ordering: .relaxed) }
+            defer {
+                quarantines.store(pool.quarantine.paths.count, ordering: .relaxed)
+                refusals.store(pool.refused.count, ordering: .relaxed)
+            }
             return try body(&pool)
         }
     }

@@ -77,20 +77,6 @@ final class ConversationPartitions: Sendable {
         return Int(firstByte ?? 0) % count
     }
 
-    /// Appends a line with a write and no sync; with `mightBeThere`, skips a line that the file already has.
-    func append(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
-        try partition(of: entry.conversation).append(entry, mightBeThere: mightBeThere)
-    }
-
-    /// Returns the last lines of a conversation, oldest first; at most `maximumBytes` in total.
-    ///
-    /// The last line is always returned, however long it is.
-    func lines(
-        of key: ConversationKey, maximum: Int, maximumBytes: Int
-    ) throws(StoreError) -> [ConversationLine] {
-        try partition(of: key).lines(of: key, maximum: maximum, maximumBytes: maximumBytes)
-    }
-
     /// The line of a customer's message; nil when the conversation has none.
     func inboundLine(of id: MessageID, in key: ConversationKey) throws(StoreError) -> ConversationLine? {
         try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }?
@@ -150,11 +136,6 @@ final class ConversationPartitions: Sendable {
 
     /// The number of last lines in which a contact is searched.
     private static let maximumContactLines = 50
-
-    /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation is quarantined.
-    func checkIntact(_ key: ConversationKey) throws(StoreError) {
-        if quarantinedCount > 0 { try partition(of: key).checkIntact(key) }
-    }
 
     /// Clears the lists of conversations whose latest write failed: each was written or quarantined since.
     func forgetRefused() { for partition in all { partition.forgetRefused() } }

@@ -15,6 +15,8 @@ struct ConversationPool: Sendable {
     var completed: Set<ConversationName> = []
     /// The folder of each business; all names of a business share this one string.
     private var businesses: [BusinessID: String] = [:]
+    /// The conversations whose latest line could not be written to their file.
+    var refused: Set<ConversationKey> = []
     var isClosed = false
     private(set) var quarantine: ConversationQuarantine
     /// The records whose lines an earlier process may have written without a sync.

@@ -40,12 +40,6 @@ final class ConversationSyncer: Sendable {
         self.lastRecord = lastRecord
     }
 
-    /// Syncs each file written so far once, then the folders with new names.
-    ///
-    /// Only one round may run at a time. Throws a ``StoreError``; files that are not synced move to the next
-    /// round.
-    func run() async throws -> Round { try await makeRound(isPaced: true) }
-
     /// Ends a running round at its next pause.
     func stop() {
         isStopped.store(true, ordering: .relaxed)
@@ -57,7 +51,7 @@ final class ConversationSyncer: Sendable {
     /// Many files are synced by one sync of the whole file system.
     func finish() async throws -> Round {
         let count = partitions.all.reduce(0) { $0 + $1.withUnsynced { $0.unsynced.count } }
-        guard count > Self.maximumSingleSyncs else { return try await makeRound(isPaced: false) }
+        guard count > Self.maximumSingleSyncs else { return try await run(isPaced: false) }
         for partition in partitions.all { partition.withUnsynced { $0.unsynced.beginRound() } }
         return try await cancellingRound {
             try await queue.run { () throws(StoreError) in
@@ -70,7 +64,11 @@ final class ConversationSyncer: Sendable {
         }
     }
 
-    private func makeRound(isPaced: Bool) async throws -> Round {
+    /// Syncs each file written so far once, then the folders with new names.
+    ///
+    /// Only one round may run at a time. Throws a ``StoreError``; files that are not synced move to the next
+    /// round.
+    func run(isPaced: Bool = true) async throws -> Round {
         guard partitions.hasUnsynced else { return .empty }
         var pace = SyncPace(maximumPerSecond: maximumPerSecond, lastRecord: lastRecord(), at: .now)
         for partition in partitions.all { partition.withUnsynced { $0.unsynced.beginRound() } }

@@ -135,10 +135,8 @@ struct ConversationQueues: Sendable {
 
     /// Whether a message's reference is unresolved.
     func awaitsReference(_ record: UInt64, of key: ConversationKey) -> Bool {
-        guard let conversation = conversations[key], let index = conversation.index(of: record) else {
-            return false
-        }
-        return conversation.pending[index].awaitsReference
+        guard let found = conversations[key], let index = found.index(of: record) else { return false }
+        return found.pending[index].awaitsReference
     }
 
     /// Returns the conversation's first message without a line in the conversation's file.

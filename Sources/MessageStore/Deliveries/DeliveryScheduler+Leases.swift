@@ -40,11 +40,6 @@ extension DeliveryScheduler {
         withQueues(of: key) { $0.leased(record, of: key) }
     }
 
-    /// Whether the message of a conversation is unfinished, and its outcome is not decided.
-    func isUndecided(_ record: UInt64, of key: ConversationKey) -> Bool {
-        withQueues(of: key) { $0.isUndecided(record, of: key) }
-    }
-
     /// Changes the delivery with this record if it is leased; otherwise returns false.
     @discardableResult
     func update(

@@ -36,13 +36,6 @@ extension DeliveryScheduler {
         withQueues(of: key) { $0.awaitsReference(record, of: key) }
     }
 
-    /// Records that a reference was resolved or failed.
-    ///
-    /// The message can then be recorded when its turn in the conversation comes.
-    func resolve(_ record: UInt64, of key: ConversationKey) {
-        change(key) { $0.resolve(record, of: key) }
-    }
-
     /// Lets a reference be leased again after a pause, because its message could not be read.
     func releaseReference(_ lease: Lease) {
         var pending = lease.pending

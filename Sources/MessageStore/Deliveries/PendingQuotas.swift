@@ -41,9 +41,6 @@ final class PendingQuotas: Sendable {
     /// The number of unfinished messages of each business that has any.
     var counts: [BusinessID: Int] { state.withLock { $0.pending } }
 
-    /// The businesses with unfinished messages.
-    var businesses: [BusinessID] { state.withLock { Array($0.pending.keys) } }
-
     /// Counts new unfinished messages.
     func add(_ leases: [Lease]) {
         state.withLock { state in

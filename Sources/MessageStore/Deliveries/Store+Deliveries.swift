@@ -57,7 +57,7 @@ extension Store {
 
     /// Journals the result of a reference; then the message can be recorded.
     package func resolve(_ reference: UnrecordedMessage, _ resolution: Resolution) async throws {
-        let key = ConversationKey(business: reference.business, customer: reference.customer)
+        let key = reference.lease.conversation
         guard scheduler.awaitsReference(reference.record, of: key) else {
             throw StoreError.alreadyResolved(record: reference.record)
         }
@@ -65,7 +65,7 @@ extension Store {
             JournalBody.resolved(of: reference.record, resolution, at: .now()))
         // The line in the file of calls must be removed before the message can be recorded.
         if reference.lease.pending.isRecovered { calls.end(reference.record) }
-        scheduler.resolve(reference.record, of: key)
+        scheduler.change(key) { $0.resolve(reference.record, of: key) }
     }
 
     /// Starts recording messages with `record`, each conversation in order, on the executor of the
@@ -318,10 +318,9 @@ extension Store {
     package func recentLines(
         of business: BusinessID, _ customer: CustomerID, maximum: Int, maximumBytes: Int = .max
     ) throws -> [ConversationLine] {
-        ConversationLine.merging(
-            try conversations.lines(
-                of: ConversationKey(business: business, customer: customer), maximum: maximum,
-                maximumBytes: maximumBytes))
+        let key = ConversationKey(business: business, customer: customer)
+        return ConversationLine.merging(
+            try conversations.partition(of: key).lines(of: key, maximum: maximum, maximumBytes: maximumBytes))
     }
 
     /// Returns the line of a customer's message in its conversation; nil when the conversation has no such
@@ -364,7 +363,8 @@ extension Store {
 
     /// Throws when a conversation is quarantined, so that no handler is called without its history.
     package func checkIntact(_ business: BusinessID, _ customer: CustomerID) throws {
-        try conversations.checkIntact(ConversationKey(business: business, customer: customer))
+        let key = ConversationKey(business: business, customer: customer)
+        try conversations.partition(of: key).checkIntact(key)
     }
 
     /// Journals the handler's decision, with every reply's id and bytes.
@@ -523,7 +523,7 @@ extension Store {
     func write(_ entry: ConversationEntry, mightBeThere: Bool) throws(StoreError) {
         let resumptionCount = gate.resumptionCount
         do throws(StoreError) {
-            try conversations.append(entry, mightBeThere: mightBeThere)
+            try conversations.partition(of: entry.conversation).append(entry, mightBeThere: mightBeThere)
             checkpointer.recordWrite()
             gate.recordWrite()
         } catch {

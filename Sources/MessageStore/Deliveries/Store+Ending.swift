@@ -36,7 +36,7 @@ extension Store {
     }
 
     /// The businesses with unfinished messages.
-    package var pendingBusinesses: [BusinessID] { scheduler.quotas.businesses }
+    package var pendingBusinesses: [BusinessID] { Array(scheduler.quotas.counts.keys) }
 
     /// Ends the unfinished messages of removed businesses as dead letters.
     ///

@@ -30,11 +30,7 @@ extension Store {
                 record, awaitsReference: message.hasPayloadReference, act: message.act)
             pending.isReplay = true
             pending.recording = .notNeeded
-            scheduler.add([
-                Lease(
-                    conversation: ConversationKey(business: message.business, customer: message.customer),
-                    pending: pending)
-            ])
+            scheduler.add([Lease(conversation: message.conversation, pending: pending)])
         }
         return written.map(\.number)
     }
@@ -53,9 +49,7 @@ extension Store {
     }
 
     func addToOutbox(_ message: ReceivedMessage, as record: JournalledRecord) {
-        let key = ConversationKey(business: message.business, customer: message.customer)
         outbox.add(
-            message, MessageKey(business: message.business, id: message.id), as: record,
-            isClosed: scheduler.closes(key), isRetry: true)
+            message, message.key, as: record, isClosed: scheduler.closes(message.conversation), isRetry: true)
     }
 }

@@ -6,7 +6,7 @@ struct JournalErasure {
     let files: DataFiles
 
     private func path(_ segment: UInt64) -> String {
-        directory + "/" + SegmentName.text(firstRecord: segment)
+        SegmentName.path(segment, in: directory)
     }
 
     private func segments() throws(StoreError) -> [UInt64] {

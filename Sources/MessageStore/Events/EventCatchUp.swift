@@ -260,7 +260,7 @@ package struct EventCatchUp: Sendable {
     }
 
     private func open(_ segment: UInt64) throws -> SegmentLines {
-        let path = directory.journal + "/" + SegmentName.text(firstRecord: segment)
+        let path = SegmentName.path(segment, in: directory.journal)
         do throws(SystemError) {
             return SegmentLines(try File(path, for: .reading), firstRecord: segment, abandoned: abandoned)
         } catch {

@@ -54,7 +54,7 @@ final class Deduplicator: Sendable {
 
     /// Whether the message is on disk, or waits for its sync.
     func holds(_ message: ReceivedMessage) -> Bool {
-        let key = MessageKey(business: message.business, id: message.id)
+        let key = message.key
         return index.withLock { $0.knows(key) } || isQueued(message, key)
     }
 
@@ -72,8 +72,7 @@ final class Deduplicator: Sendable {
         _ message: ReceivedMessage, claimedAt sequence: Int? = nil,
         to journal: Journal, isPrompt: Bool, completion: @escaping AppendCompletion
     ) -> Bool {
-        let key = MessageKey(business: message.business, id: message.id)
-        let conversation = ConversationKey(business: message.business, customer: message.customer)
+        let (key, conversation) = (message.key, message.conversation)
         let record = JournalBody.message(message, key, claimedAt: sequence, in: conversation)
         let accepted = AcceptedMessage(key: key, message: message, conversation: conversation)
         // Claim and append under one lock, so that no second copy arrives between the claim and a refusal.

@@ -35,10 +35,11 @@ enum JournalBody {
     /// A proactive message of kind `text` has `"outbound":"text"` and its ``MessageAuthor``. `"request":"…"`
     /// is the SHA-256 of the API request that sent it, and `"until":"…"` the time after which it is not sent. `"claims":12` means that the author claims the
     /// conversation; the number is that of the conversation's next line.
+    ///
+    /// A caller that has the message's keys passes them.
     static func message(
-        _ message: ReceivedMessage, _ key: MessageKey, replayOf original: UInt64? = nil,
-        retriedReply: Int? = nil,
-        claimedAt sequence: Int? = nil, in conversation: ConversationKey
+        _ message: ReceivedMessage, _ key: MessageKey? = nil, replayOf original: UInt64? = nil,
+        retriedReply: Int? = nil, claimedAt sequence: Int? = nil, in conversation: ConversationKey? = nil
     ) -> AppendedRecord {
         let body = JSONWriter.object(reservingCapacity: message.message.count + 512) { writer in
             writer.field("type", "message")
@@ -59,20 +60,11 @@ enum JournalBody {
             write(message: message.message, to: &writer)
         }
         let meaning = JournalRecord.Message(
-            conversation: conversation, id: message.id, key: key, at: message.receivedAt,
-            hasReference: message.hasPayloadReference, replayOf: original, retriedReply: retriedReply,
+            conversation: conversation ?? message.conversation, id: message.id, key: key ?? message.key,
+            at: message.receivedAt, hasReference: message.hasPayloadReference, replayOf: original,
+            retriedReply: retriedReply,
             outboundKind: message.outboundKind, act: message.act, author: message.author, claimedAt: sequence)
         return AppendedRecord(meaning: .message(meaning), body: body)
-    }
-
-    /// The record of a message, or with `original` of its replay, or of that of one of its replies.
-    static func message(
-        _ message: ReceivedMessage, replayOf original: UInt64? = nil, retriedReply: Int? = nil
-    ) -> AppendedRecord {
-        Self.message(
-            message, MessageKey(business: message.business, id: message.id), replayOf: original,
-            retriedReply: retriedReply,
-            in: ConversationKey(business: message.business, customer: message.customer))
     }
 
     /// The result of a payload reference.

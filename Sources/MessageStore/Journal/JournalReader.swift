@@ -43,7 +43,7 @@ struct JournalReader {
         segments = names.compactMap(SegmentName.firstRecord).sorted()
         var abandoned = AbandonedRecords()
         for segment in segments {
-            let path = directory + "/" + SegmentName.text(firstRecord: segment)
+            let path = SegmentName.path(segment, in: directory)
             do throws(SystemError) {
                 let file = try File(path, for: .reading)
                 abandoned.insert(fromStartOf: try file.read(at: 0, count: AbandonedRecords.startBytes))
@@ -55,7 +55,7 @@ struct JournalReader {
         self.abandoned = abandoned
     }
 
-    func path(_ segment: UInt64) -> String { directory + "/" + SegmentName.text(firstRecord: segment) }
+    func path(_ segment: UInt64) -> String { SegmentName.path(segment, in: directory) }
 
     /// The first damage found so far, as an error; nil when none was found.
     var damage: StoreError? {

@@ -162,7 +162,7 @@ struct JournalWriter: Sendable {
     }
 
     private mutating func makeSegment(batch: UInt64) throws(SystemError) -> Segment {
-        let path = directory + "/" + SegmentName.text(firstRecord: batch)
+        let path = SegmentName.path(batch, in: directory)
         let file: File
         do throws(SystemError) { file = try disk.create(path) } catch {
             // The next attempt uses the same name, so remove a file that this attempt may have created. A
@@ -192,7 +192,7 @@ struct JournalWriter: Sendable {
         } else {
             reader.remove(firstRecord: failed.firstRecord)
             try? disk.truncate(failed.file, to: 0)
-            try? disk.remove(directory + "/" + SegmentName.text(firstRecord: failed.firstRecord))
+            try? disk.remove(SegmentName.path(failed.firstRecord, in: directory))
         }
     }
 }

@@ -83,6 +83,11 @@ package struct ReceivedMessage: Sendable {
         self.act = act
         self.receivedAt = receivedAt
     }
+
+    /// The message's identity in the deduplication index; each call computes a hash.
+    var key: MessageKey { MessageKey(business: business, id: id) }
+    /// The message's conversation; each call computes a hash.
+    var conversation: ConversationKey { ConversationKey(business: business, customer: customer) }
 }
 
 /// The attributes of a message from its headers or its body, in their original spelling.

@@ -10,6 +10,11 @@ enum SegmentName {
         return String(repeating: "0", count: max(0, 12 - digits.utf8.count)) + digits + suffix
     }
 
+    /// The path of the segment that begins with this record.
+    static func path(_ firstRecord: UInt64, in folder: String) -> String {
+        folder + "/" + text(firstRecord: firstRecord)
+    }
+
     /// Parses a segment's name, and returns its first record; nil for the name of any other file.
     static func firstRecord(_ name: String) -> UInt64? {
         guard name.hasSuffix(suffix) else { return nil }

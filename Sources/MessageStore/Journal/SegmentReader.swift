@@ -46,7 +46,7 @@ final class SegmentReader: Sendable {
     }
 
     private func path(firstRecord: UInt64) -> String {
-        directory + "/" + SegmentName.text(firstRecord: firstRecord)
+        SegmentName.path(firstRecord, in: directory)
     }
 
     private func file(firstRecord: UInt64) throws(SystemError) -> File {

@@ -54,7 +54,7 @@ final class SegmentReading: Sendable {
     }
 
     private func records(of segment: UInt64) -> Result<SegmentRecords, StoreError> {
-        let path = directory + "/" + SegmentName.text(firstRecord: segment)
+        let path = SegmentName.path(segment, in: directory)
         do throws(SystemError) {
             return .success(try SegmentRecords(path, segment: segment, abandoned: abandoned))
         } catch {

@@ -52,7 +52,7 @@ struct SnapshotFile: Sendable {
     func segments(endingAt ends: [JournalSnapshot.End]) -> [JournalSnapshot.Segment]? {
         var segments: [JournalSnapshot.Segment] = []
         for end in ends {
-            let path = journal + "/" + SegmentName.text(firstRecord: end.first)
+            let path = SegmentName.path(end.first, in: journal)
             // Without the segment, no snapshot is made, and the next start reads more of the journal.
             guard let file = try? File(path, for: .reading),
                 let tail = try? file.read(
@@ -124,7 +124,7 @@ struct SnapshotFile: Sendable {
     }
 
     private func isAsItWas(_ segment: JournalSnapshot.Segment, isLast: Bool) -> Bool {
-        let path = journal + "/" + SegmentName.text(firstRecord: segment.first)
+        let path = SegmentName.path(segment.first, in: journal)
         // An unreadable segment does not match.
         guard let file = try? File(path, for: .reading), let sizeBytes = try? file.sizeBytes(),
             isLast ? sizeBytes >= segment.endBytes : sizeBytes == segment.endBytes,

@@ -147,9 +147,7 @@ final class Checkpointer: Sendable {
     ///
     /// Rounds run one after another, so ``close()`` waits for a running one. `isDue` requests a checkpoint
     /// even when no line was written since the last checkpoint.
-    func run(isDue: Bool = false) async { await run(isDue: isDue, isLast: false) }
-
-    private func run(isDue: Bool, isLast: Bool) async {
+    func run(isDue: Bool = false, isLast: Bool = false) async {
         // The chain is never closed, so it throws nothing.
         try? await rounds.run { await self.makeCheckpoint(isDue: isDue, isLast: isLast) }
     }
@@ -157,7 +155,7 @@ final class Checkpointer: Sendable {
     /// Ends a running round early, and makes the last checkpoint.
     func close() async {
         syncer.stop()
-        await run(isDue: false, isLast: true)
+        await run(isLast: true)
         state.withLock { $0.isClosed = true }
     }
 

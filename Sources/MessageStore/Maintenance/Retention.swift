@@ -163,7 +163,7 @@ final class Retention: Sendable {
     /// The folder is synced before the next segment is deleted: after a power failure, a segment must not
     /// exist without all later ones.
     private func remove(_ segment: UInt64) throws(StoreError) {
-        let path = directory + "/" + SegmentName.text(firstRecord: segment)
+        let path = SegmentName.path(segment, in: directory)
         reader.remove(firstRecord: segment)
         try StoreError.naming(path) { () throws(SystemError) in
             try disk.remove(path)

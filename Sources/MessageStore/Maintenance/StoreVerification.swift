@@ -140,7 +140,7 @@ package struct StoreVerification: Sendable {
         }
         // A running server may have appended records since the journal was read, so its last record is read
         // once more.
-        if newest.record > lastRecord, try newest.record > lastRecordNow() {
+        if newest.record > lastRecord, try newest.record > JournalReader(data.journal).lastRecord() {
             add(StoreProblem(.unknownRecord, newest.file, record: newest.record))
         }
     }
@@ -215,8 +215,6 @@ package struct StoreVerification: Sendable {
         }
         return last
     }
-
-    private func lastRecordNow() throws(StoreError) -> UInt64 { try JournalReader(data.journal).lastRecord() }
 
     /// Returns the names in a folder of conversations; none, and a reported problem, when the folder is
     /// unreadable.

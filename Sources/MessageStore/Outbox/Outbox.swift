@@ -50,6 +50,8 @@ final class Outbox: Sendable {
         /// Such a reply, and the later ones of its conversation, are not sent before a restart.
         var unreadable = 0
         var textBytes = 0
+        /// Computes the pause before a reply of a business; nil for no pause.
+        var pause: @Sendable (BusinessID, DecidedReply) -> Duration? = { _, _ in nil }
         var isClosed = false
     }
 
@@ -57,8 +59,6 @@ final class Outbox: Sendable {
     private let total = Atomic(0)
     private let timers = DispatchQueue(label: "balloon.outbox")
     private let wake: AsyncStream<Void>.Continuation
-    /// Computes the pause before a reply of a business; nil for no pause.
-    private let pauses = Mutex(PauseRule())
     private let typing: AsyncStream<ReplyPause>.Continuation
     /// Yields each pause that begins; the oldest are dropped when they are not read.
     let begunPauses: AsyncStream<ReplyPause>
@@ -67,10 +67,6 @@ final class Outbox: Sendable {
     /// The maximum bytes of cached texts.
     private static let maximumTextBytes = 16 << 20
 
-    private struct PauseRule: Sendable {
-        var length: @Sendable (BusinessID, DecidedReply) -> Duration? = { _, _ in nil }
-    }
-
     init() {
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         (begunPauses, typing) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(4096))
@@ -78,7 +74,7 @@ final class Outbox: Sendable {
 
     /// Sets the rule for the pauses before replies; without one there are none.
     func setPauses(_ length: @escaping @Sendable (BusinessID, DecidedReply) -> Duration?) {
-        pauses.withLock { $0.length = length }
+        state.withLock { $0.pause = length }
     }
 
     /// Returns the pause before a reply that was decided now; `end` ends it in any case.
@@ -86,7 +82,7 @@ final class Outbox: Sendable {
         before reply: DecidedReply, of business: BusinessID, end: Timestamp? = nil
     ) -> OutboxQueue.Pause? {
         if reply.kind.isTyping { return nil }
-        return pauses.withLock(\.length)(business, reply).map {
+        return state.withLock(\.pause)(business, reply).map {
             OutboxQueue.Pause(length: $0, decidedAt: SteadyClock.now(), end: end)
         }
     }
@@ -189,11 +185,6 @@ final class Outbox: Sendable {
         }
     }
 
-    /// The data of a queued reply, and how often it was tried; nil when it has ended.
-    func status(of id: ReplyID) -> (item: Item, tries: Int)? {
-        state.withLock { state in state.items[id].map { ($0, state.queue.tries(id)) } }
-    }
-
     /// The data of a queued reply; nil when it has ended.
     func item(_ id: ReplyID) -> Item? { state.withLock { $0.items[id] } }
 
@@ -257,9 +248,7 @@ final class Outbox: Sendable {
     func countPost(_ id: ReplyID) { state.withLock { _ = $0.queue.countPost(id) } }
 
     /// How often a reply was tried: the requests to the gateway, or the failed attempts if they are more.
-    func tries(_ id: ReplyID) -> Int {
-        state.withLock { $0.queue.tries(id) }
-    }
+    func tries(_ id: ReplyID) -> Int { state.withLock { $0.queue.tries(id) } }
 
     /// Ends a lease without an attempt.
     func release(_ id: ReplyID) {

@@ -13,9 +13,10 @@ extension Store {
     /// waits for one: the order of the journal decides. All messages must be of the same conversation.
     package func answerBeforeHandler(_ record: UInt64, with messages: [ReceivedMessage]) {
         guard let first = messages.first else { return }
-        let key = ConversationKey(business: first.business, customer: first.customer)
+        let key = first.conversation
         journalState.run(key) { [self] table, _ in
-            if !table.isWithPerson(record, of: key), scheduler.isUndecided(record, of: key) {
+            let isUndecided = scheduler.withQueues(of: key) { $0.isUndecided(record, of: key) }
+            if !table.isWithPerson(record, of: key), isUndecided {
                 // After an error of the disk, only the handler answers.
                 for message in messages {
                     deduplicator.append(message, to: journal, isPrompt: true) { _ in }

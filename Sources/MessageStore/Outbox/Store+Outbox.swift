@@ -72,14 +72,13 @@ extension Store {
     package func settle(
         _ entry: OutboxEntry, _ result: ReplyResult, leavesLine: Bool = false, isReported: Bool = false
     ) async throws {
-        guard let status = outbox.status(of: entry.id) else { return }
-        var item = status.item
+        guard var item = outbox.item(entry.id) else { return }
         let wasEnded = item.end != nil
         if !wasEnded {
             let at = Timestamp.now()
             let reports = isReported && entry.isReportable && result.isDeadLetter
             // An answer with a status is one to a request.
-            let tried = max(status.tries, entry.attempts + (result.httpStatus == nil ? 0 : 1))
+            let tried = max(outbox.tries(entry.id), entry.attempts + (result.httpStatus == nil ? 0 : 1))
             let body = JournalBody.reply(entry, result, attempts: tried, isReported: reports, at: at)
             let line = unwrittenLines.begin(
                 after: journal.lastRecord,
@@ -265,7 +264,7 @@ extension Outbox {
             business: message.business, customer: message.customer, reply: reply, inReplyTo: nil,
             author: message.author, until: message.until, attributes: message.attributes)
         let entry = OutboxQueue.Entry(
-            id: id, conversation: ConversationKey(business: message.business, customer: message.customer),
+            id: id, conversation: message.conversation,
             decidedAt: message.receivedAt, isTyping: reply.kind == .typingStart,
             pause: isRetry || message.author?.isPerson == true
                 ? nil : pause(before: reply, of: message.business))

@@ -306,7 +306,7 @@ import Testing
         }
         #expect(found.contains { if case .failure(.assignment(.closed)) = $0 { true } else { false } })
         #expect(store.assignment(of: business, customer).state == .closed)
-        #expect(!store.journalState.isWatching)
+        #expect(store.journalState.withLock(\.watches.isEmpty))
         await store.close()
     }
 
@@ -337,7 +337,7 @@ import Testing
         await store.journal.flush()
         #expect(store.assignment(of: business, customer) == .handler)
         #expect(try directory.records("assignment").isEmpty)
-        #expect(!store.journalState.isWatching)
+        #expect(store.journalState.withLock(\.watches.isEmpty))
         await store.close()
     }
 

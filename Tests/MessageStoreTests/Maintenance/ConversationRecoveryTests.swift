@@ -318,7 +318,7 @@ struct ConversationRecoveryTests {
             kind: .text, message: Array("{}".utf8), result: .accepted(status: 200))
         try store.conversations.partition(of: delivery.conversation).reconcile(
             delivery.conversation, with: [reply], isSynced: false)
-        try store.conversations.append(reply, mightBeThere: false)
+        try store.conversations.partition(of: reply.conversation).append(reply, mightBeThere: false)
         #expect(try ids() == ["a", "r"])
         await store.close()
     }
