@@ -19,7 +19,7 @@ package struct Evidence: Sendable {
     }
 
     /// A turn with its place.
-    struct PlacedTurn {
+    struct PlacedTurn: Quotable {
         let transcript: Transcript
         let index: Int
         var turn: Turn { transcript.turns[index] }
@@ -27,7 +27,7 @@ package struct Evidence: Sendable {
     }
 
     /// A message with its place.
-    struct PlacedLine {
+    struct PlacedLine: Quotable {
         let line: Line
         let place: PlacedTurn
         var quote: Finding.Quote { place.quote }
@@ -76,4 +76,15 @@ package struct ReviewedBusiness: Sendable {
 
     /// Creates a business without settings.
     package init(name: String) { self.name = name }
+}
+
+/// A place of a transcript; a finding about it quotes it.
+protocol Quotable {
+    var quote: Finding.Quote { get }
+}
+
+extension Quotable {
+    func objection(_ words: String) -> Finding { .objection(words, [quote]) }
+    func advice(_ words: String) -> Finding { .advice(words, [quote]) }
+    func look(_ words: String) -> Finding { .look(words, [quote]) }
 }

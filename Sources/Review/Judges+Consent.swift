@@ -8,21 +8,18 @@ extension Judges {
             let back =
                 places[left...].dropFirst().firstIndex { $0.turn.actor == .customer } ?? places.endIndex
             if let sent = places[left..<back].first(where: { !$0.turn.messages.isEmpty }) {
-                return .objection(
-                    "A message was sent after the customer deleted the conversation.", [sent.quote])
+                return sent.objection("A message was sent after the customer deleted the conversation.")
             }
             guard back < places.endIndex, places[back].turn.messages.isEmpty else { return nil }
-            return .objection(
-                "After a deletion the customer's next message is not answered.", [places[back].quote])
+            return places[back].objection("After a deletion the customer's next message is not answered.")
         }
     }
 
     static func silence(_ evidence: Evidence) -> [Finding] {
         evidence.turns(.silence).filter { $0.turn.actor == .event }.compactMap { place in
             place.turn.messages.count > 1
-                ? .objection(
-                    "\(place.turn.messages.count) messages without a question of the customer.", [place.quote]
-                ) : nil
+                ? place.objection("\(place.turn.messages.count) messages without a question of the customer.")
+                : nil
         }
     }
 
@@ -35,7 +32,7 @@ extension Judges {
                 Words(last.words).first(of: words.closings + words.survey) == nil,
                 let place = Evidence.turns(of: transcript).last(where: { !$0.turn.messages.isEmpty })
             else { return nil }
-            return .advice("The person ends without a closing sentence.", [place.quote])
+            return place.advice("The person ends without a closing sentence.")
         }
         for transcript in evidence.transcripts {
             guard let words = words(of: transcript.scene, evidence) else { continue }
@@ -66,9 +63,9 @@ extension Judges {
             let isInformed = before.contains { Words($0.words).has("unsubscribe") }
             return isInformed
                 ? nil
-                : .objection(
-                    "The notice was sent without Apple's sentence, which ends in: Send 'Unsubscribe' to manage …",
-                    [notice.quote])
+                : notice.objection(
+                    "The notice was sent without Apple's sentence, which ends in: Send 'Unsubscribe' to manage …"
+                )
         }
     }
 
@@ -92,7 +89,7 @@ extension Judges {
                 isLate
                 ? "\"\(place.turn.action)\" is not answered within 5 s."
                 : "\"\(place.turn.action)\" is treated as any other text: confirm it, and say what the customer gets."
-            return sendsNotices ? .objection(words, [place.quote]) : .advice(words, [place.quote])
+            return sendsNotices ? place.objection(words) : place.advice(words)
         }
     }
 
@@ -103,7 +100,7 @@ extension Judges {
             guard let word = Words(text).first(of: words.offers) ?? (text.contains("% ") ? "%" : nil) else {
                 return nil
             }
-            return .look("This may be advertising (\(word)): \"\(short(text))\".", [line.quote])
+            return line.look("This may be advertising (\(word)): \"\(short(text))\".")
         }
         .uniqueByWords()
     }
@@ -120,7 +117,7 @@ extension Judges {
             guard let place = Evidence.turns(of: transcript).last(where: { $0.turn.actor == .customer })
             else { return nil }
             return place.turn.messages.isEmpty && place.turn.state == "handler"
-                ? .objection("\(transcript.scene.name) ends in silence.", [place.quote]) : nil
+                ? place.objection("\(transcript.scene.name) ends in silence.") : nil
         }
     }
 
@@ -133,9 +130,9 @@ extension Judges {
             guard transcript.scene.steps.contains(.end(.success)), places.count > 1 else { continue }
             let paid = places[places.count - 2]
             if paid.turn.messages.isEmpty {
-                findings.append(.objection("Paid, but no confirmation.", [paid.quote]))
+                findings.append(paid.objection("Paid, but no confirmation."))
             } else if !Words(paid.turn.words).hasNumber {
-                findings.append(.advice("The confirmation of the payment has no order number.", [paid.quote]))
+                findings.append(paid.advice("The confirmation of the payment has no order number."))
             }
         }
         return findings

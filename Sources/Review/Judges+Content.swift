@@ -45,13 +45,11 @@ extension Judges {
             Evidence.turns(of: transcript).compactMap { place -> Finding? in
                 let device = transcript.scene.device.rawValue
                 if let reason = place.turn.undelivered.first {
-                    return .objection(
-                        "The device \(device) does not get an answer: \(short(reason)).", [place.quote])
+                    return place.objection("The device \(device) does not get an answer: \(short(reason)).")
                 }
                 return place.turn.messages.isEmpty && place.turn.state == "handler"
-                    ? .objection(
-                        "The device \(device) gets no answer to \"\(short(place.turn.action))\".",
-                        [place.quote])
+                    ? place.objection(
+                        "The device \(device) gets no answer to \"\(short(place.turn.action))\".")
                     : nil
             }
             .prefix(1)
@@ -67,11 +65,10 @@ extension Judges {
         evidence.turns(.faults).compactMap { place in
             guard place.turn.actor == .customer else { return nil }
             if place.turn.messages.isEmpty {
-                return .objection(
-                    "The customer reads nothing: \(place.transcript.scene.name).", [place.quote])
+                return place.objection("The customer reads nothing: \(place.transcript.scene.name).")
             }
             return Words(place.turn.words).first(of: internals).map {
-                .objection("The customer reads \"\($0)\" of a program's error.", [place.quote])
+                place.objection("The customer reads \"\($0)\" of a program's error.")
             }
         }
     }
@@ -85,13 +82,11 @@ extension Judges {
             if isReaction {
                 return place.turn.messages.isEmpty
                     ? nil
-                    : .objection(
-                        "\(transcript.scene.name) made the bot write: \"\(short(place.turn.words))\".",
-                        [place.quote])
+                    : place.objection(
+                        "\(transcript.scene.name) made the bot write: \"\(short(place.turn.words))\".")
             }
             return place.turn.messages.isEmpty && place.turn.state == "handler"
-                ? .objection(
-                    "A customer's file is answered by silence (\(transcript.scene.name)).", [place.quote])
+                ? place.objection("A customer's file is answered by silence (\(transcript.scene.name)).")
                 : nil
         }
     }
@@ -108,13 +103,12 @@ extension Judges {
                     let text = asked(line)
                     guard !text.isEmpty else { continue }
                     if line.kind == .text, let secret = Words(text).first(of: words.secrets) {
-                        findings.append(.objection("A text asks for a secret: \(secret).", [place.quote]))
+                        findings.append(place.objection("A text asks for a secret: \(secret)."))
                     }
                     if !mayAsk, let data = Words(text).first(of: words.personal) {
                         findings.append(
-                            .objection(
-                                "Asks for personal data (\(data)) without a yes or no before it.",
-                                [place.quote]))
+                            place.objection("Asks for personal data (\(data)) without a yes or no before it.")
+                        )
                     }
                 }
             }
@@ -149,8 +143,7 @@ extension Judges {
             for place in Evidence.turns(of: transcript) {
                 let text = place.turn.messages.map { $0.text }.joined(separator: "\n")
                 if let found = LanguageWords.detect(text), found != LanguageWords.key(locale) {
-                    findings.append(
-                        .objection("\(locale) reads a text in the language \(found).", [place.quote]))
+                    findings.append(place.objection("\(locale) reads a text in the language \(found)."))
                 }
             }
         }
@@ -164,9 +157,9 @@ extension Judges {
             let words = place.turn.messages.flatMap { [$0.words] + $0.choices }.joined(separator: "\n")
             if !words.lowercased().contains(language.expect.lowercased()) {
                 findings.append(
-                    .objection(
-                        "The greeting in \(language.locale) has not the expected words \"\(language.expect)\".",
-                        [place.quote]))
+                    place.objection(
+                        "The greeting in \(language.locale) has not the expected words \"\(language.expect)\"."
+                    ))
             }
         }
         return findings.uniqueByWords()
@@ -182,9 +175,7 @@ extension Judges {
             }
             if let dead {
                 findings.append(
-                    .objection(
-                        "\(name) leads nowhere: \"\(short(dead.turn.action))\" is not answered.", [dead.quote]
-                    ))
+                    dead.objection("\(name) leads nowhere: \"\(short(dead.turn.action))\" is not answered."))
             }
         }
         for use in evidence.brief.useCases {
@@ -210,13 +201,13 @@ extension Judges {
             let text = line.line.words
             let marks = ["**", "__", "](", "<b>", "<br", "</", "&nbsp;", "```"]
             if let mark = marks.first(where: text.contains) {
-                findings.append(.look("Markup is visible (\(mark)): \"\(short(text))\".", [line.quote]))
+                findings.append(line.look("Markup is visible (\(mark)): \"\(short(text))\"."))
             } else if hasPlaceholder(text) {
-                findings.append(.look("A placeholder is visible: \"\(short(text))\".", [line.quote]))
+                findings.append(line.look("A placeholder is visible: \"\(short(text))\"."))
             }
             let letters = text.filter(\.isLetter)
             if letters.count > 12, letters.allSatisfy(\.isUppercase) {
-                findings.append(.look("Capitals shout: \"\(short(text))\".", [line.quote]))
+                findings.append(line.look("Capitals shout: \"\(short(text))\"."))
             }
         }
         if findings.isEmpty {
@@ -234,13 +225,11 @@ extension Judges {
             let words = Words(text)
             if let name = ["imessage", "whatsapp", "sms", "business chat"].first(where: words.has) {
                 findings.append(
-                    .objection(
-                        "A text says \"\(name)\"; the channel is Apple Messages for Business.", [line.quote]))
+                    line.objection("A text says \"\(name)\"; the channel is Apple Messages for Business."))
             }
             if !brand.isEmpty, !text.contains(brand), text.lowercased().contains(brand.lowercased()) {
                 findings.append(
-                    .objection(
-                        "The brand is registered as \"\(brand)\", and spelled otherwise.", [line.quote]))
+                    line.objection("The brand is registered as \"\(brand)\", and spelled otherwise."))
             }
         }
         return Array(findings.uniqueByWords().prefix(5))

@@ -6,15 +6,13 @@ extension Judges {
         evidence.played(.greeting).compactMap { transcript in
             guard let place = Evidence.turns(of: transcript).first else { return nil }
             guard let time = place.turn.firstAnswer else {
-                return .objection("The first message of a customer was not answered.", [place.quote])
+                return place.objection("The first message of a customer was not answered.")
             }
             if time > longestFirstAnswer {
-                return .objection(
-                    "The first answer came after \(seconds(time)); Apple allows 5 s.", [place.quote])
+                return place.objection("The first answer came after \(seconds(time)); Apple allows 5 s.")
             }
             return time > slowFirstAnswer
-                ? .advice(
-                    "The first answer came after \(seconds(time)); 5 s leave no reserve.", [place.quote])
+                ? place.advice("The first answer came after \(seconds(time)); 5 s leave no reserve.")
                 : nil
         }
     }
@@ -26,7 +24,7 @@ extension Judges {
             guard let words = words(of: line.place.transcript.scene, evidence),
                 let claim = Words(line.line.words).first(of: words.claims)
             else { continue }
-            findings.append(.objection("A program says \"\(claim)\".", [line.quote]))
+            findings.append(line.objection("A program says \"\(claim)\"."))
             break
         }
         return findings.uniqueByWords()
@@ -42,14 +40,13 @@ extension Judges {
         }
         let locale = transcript.scene.locale ?? "en"
         guard let words = words(of: transcript.scene, evidence) else {
-            return .look(
-                "The review knows no words of \(locale): does the greeting say that it is automated?",
-                [place.quote])
+            return place.look(
+                "The review knows no words of \(locale): does the greeting say that it is automated?")
         }
         return Words(automatic(place)).first(of: words.disclosure) == nil
-            ? .objection(
-                "The greeting in \(locale) does not say that it is automated. Add for example: I'm an automated agent.",
-                [place.quote]) : nil
+            ? place.objection(
+                "The greeting in \(locale) does not say that it is automated. Add for example: I'm an automated agent."
+            ) : nil
     }
 
     static func menu(_ evidence: Evidence) -> [Finding] {
@@ -58,14 +55,13 @@ extension Judges {
         else { return [] }
         guard let menu = place.turn.messages.prefix(3).first(where: { !$0.choices.isEmpty }) else {
             return [
-                .advice(
-                    "The conversation begins without a menu: send a quick reply or a list.", [place.quote])
+                place.advice("The conversation begins without a menu: send a quick reply or a list.")
             ]
         }
         let words = words(of: transcript.scene, evidence)
         let hasPerson = menu.choices.contains { Words($0).first(of: words?.persons ?? []) != nil }
         return hasPerson || words == nil
-            ? [] : [.advice("The menu offers no person.", [place.quote])]
+            ? [] : [place.advice("The menu offers no person.")]
     }
 
     static func typing(_ evidence: Evidence) -> [Finding] {
@@ -96,12 +92,10 @@ extension Judges {
             let text = line.line.text
             if text.count > longestText {
                 findings.append(
-                    .objection(
-                        "A text has \(text.count) characters: send a rich link, or less.", [line.quote]))
+                    line.objection("A text has \(text.count) characters: send a rich link, or less."))
             }
             if Words(text).has("data rates") {
-                findings.append(
-                    .objection("A text speaks of data rates, which Apple's channel has not.", [line.quote]))
+                findings.append(line.objection("A text speaks of data rates, which Apple's channel has not."))
             }
         }
         for transcript in evidence.transcripts {
@@ -109,7 +103,7 @@ extension Judges {
                 place.turn.messages.contains { isAboutTerms($0) }
             }
             if terms.count > 1, let again = terms.last {
-                findings.append(.objection("The terms are sent a second time.", [again.quote]))
+                findings.append(again.objection("The terms are sent a second time."))
             }
         }
         return Array(findings.uniqueByWords().prefix(5))
@@ -129,9 +123,9 @@ extension Judges {
         for line in evidence.lines {
             if let link = PlainLink.first(in: line.line.text, hosts: evidence.brief.domains) {
                 findings.append(
-                    .objection(
-                        "The text has the link \(short(link)). The device shows it without a preview: send a rich link.",
-                        [line.quote]))
+                    line.objection(
+                        "The text has the link \(short(link)). The device shows it without a preview: send a rich link."
+                    ))
             }
             guard let link = line.line.link else { continue }
             findings += richLink(link, evidence, line.quote)

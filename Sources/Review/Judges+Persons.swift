@@ -21,7 +21,7 @@ extension Judges {
     static func words(_ evidence: Evidence) -> [Finding] {
         ReviewPlan.personWords.compactMap { word in
             guard let place = evidence.turns(.words).first(where: { says(word, $0) }) else { return nil }
-            return wordFinding(place) { .objection($0, [place.quote]) }
+            return wordFinding(place) { place.objection($0) }
         }
     }
 
@@ -32,7 +32,7 @@ extension Judges {
             // Apple's words alone must lead to a person; a sentence with one of them should.
             let isSentence = phrase.trimmedWords > 1
             if let finding = wordFinding(
-                place, { isSentence ? .advice($0, [place.quote]) : .objection($0, [place.quote]) })
+                place, { isSentence ? place.advice($0) : place.objection($0) })
             {
                 findings.append(finding)
             }
@@ -43,7 +43,7 @@ extension Judges {
                     says(language.help, $0) && $0.transcript.scene.locale == language.locale
                 })
             else { continue }
-            if let finding = wordFinding(place, { .objection("\(language.locale): \($0)", [place.quote]) }) {
+            if let finding = wordFinding(place, { place.objection("\(language.locale): \($0)") }) {
                 findings.append(finding)
             }
         }
@@ -52,14 +52,14 @@ extension Judges {
             + ReviewPlan.menuWords.compactMap { word in
                 guard let place = evidence.turns(.words).first(where: { says(word, $0) }) else { return nil }
                 return place.turn.messages.contains { !$0.choices.isEmpty }
-                    ? nil : .objection("\"\(word)\" shows no menu.", [place.quote])
+                    ? nil : place.objection("\"\(word)\" shows no menu.")
             }
     }
 
     static func stuck(_ evidence: Evidence) -> [Finding] {
         let places = evidence.turns(.stuck, .faults).filter { says("help", $0) }
         var findings = places.compactMap { place in
-            wordFinding(place) { .objection("\($0) (\(place.transcript.scene.name))", [place.quote]) }
+            wordFinding(place) { place.objection("\($0) (\(place.transcript.scene.name))") }
         }
         if evidence.played(.stuck).isEmpty {
             findings.append(.notTested("no scene reached a question: add use cases to the brief that do"))
@@ -81,7 +81,7 @@ extension Judges {
             }
             let second = places.prefix(2)
             if let silent = second.first(where: { $0.turn.messages.isEmpty && $0.turn.state == "handler" }) {
-                return [.objection("\"\(short(silent.turn.action))\" is not answered.", [silent.quote])]
+                return [silent.objection("\"\(short(silent.turn.action))\" is not answered.")]
             }
             guard !second.contains(where: offersPerson) else { return [] }
             let texts = places.map(\.turn.words)
@@ -108,9 +108,9 @@ extension Judges {
                 guard let words = words(of: transcript.scene, evidence) else { continue }
                 let text = Words(place.turn.words)
                 if place.turn.messages.isEmpty || text.first(of: words.persons) == nil {
-                    findings.append(.objection("The transfer to a person is not announced.", [place.quote]))
+                    findings.append(place.objection("The transfer to a person is not announced."))
                 } else if !text.hasNumber, text.first(of: words.times) == nil {
-                    findings.append(.advice("The transfer names no waiting time.", [place.quote]))
+                    findings.append(place.advice("The transfer names no waiting time."))
                 }
             }
         }
@@ -126,15 +126,14 @@ extension Judges {
             guard let place = Evidence.turns(of: transcript).last(where: { $0.turn.actor == .customer })
             else { return nil }
             guard let words = words(of: transcript.scene, evidence) else {
-                return .look("Does the night text say when a person answers?", [place.quote])
+                return place.look("Does the night text say when a person answers?")
             }
             let text = Words(place.turn.words)
             if let promise = text.first(of: words.minutes) {
-                return .objection(
-                    "The night text promises \"\(promise)\". Say when a person answers.", [place.quote])
+                return place.objection("The night text promises \"\(promise)\". Say when a person answers.")
             }
             return text.hasNumber || text.first(of: words.times) != nil
-                ? nil : .objection("The night text does not say when a person answers.", [place.quote])
+                ? nil : place.objection("The night text does not say when a person answers.")
         }
         .uniqueByWords()
     }
@@ -144,12 +143,10 @@ extension Judges {
         return evidence.played(.closed).compactMap { transcript in
             guard let place = Evidence.turns(of: transcript).first else { return nil }
             guard let time = place.turn.firstAnswer else {
-                return .objection(
-                    "The first message is not answered (\(transcript.scene.name)).", [place.quote])
+                return place.objection("The first message is not answered (\(transcript.scene.name)).")
             }
             return time > longestFirstAnswer
-                ? .objection(
-                    "The first answer came after \(seconds(time)) (\(transcript.scene.name)).", [place.quote])
+                ? place.objection("The first answer came after \(seconds(time)) (\(transcript.scene.name)).")
                 : nil
         }
     }
@@ -175,7 +172,7 @@ extension Judges {
                 guard let name = line.person, known.insert(name).inserted else { continue }
                 let first = name.split(separator: " ").first.map { $0.lowercased() } ?? name.lowercased()
                 if !Words(line.words).has(first) {
-                    findings.append(.objection("The first message of \(name) has no name.", [place.quote]))
+                    findings.append(place.objection("The first message of \(name) has no name."))
                 }
             }
         }
@@ -188,7 +185,7 @@ extension Judges {
                 place.turn.messages.filter { $0.words.contains("?") }.compactMap { line -> Finding? in
                     let text = Words(line.words)
                     guard let given = ["order number", "your name"].first(where: text.has) else { return nil }
-                    return .objection("The customer gave it, and is asked again: \(given).", [place.quote])
+                    return place.objection("The customer gave it, and is asked again: \(given).")
                 }
             }
         }
@@ -201,7 +198,7 @@ extension Judges {
                 last.turn.actor == .customer, !last.turn.messages.isEmpty
             else { return nil }
             return first.turn.words == last.turn.words
-                ? .advice("A returning customer gets the first greeting again.", [last.quote]) : nil
+                ? last.advice("A returning customer gets the first greeting again.") : nil
         }
     }
 }
