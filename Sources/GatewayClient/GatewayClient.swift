@@ -218,9 +218,7 @@ package final class GatewayClient: Sendable {
                 call, status: response.status, reason: GatewayReason(response.body))
         }
     }
-}
 
-extension GatewayClient {
     private func lookAtClock(_ response: TransportResponse) {
         let now = SystemClock.secondsSince1970()
         guard let ahead = clockSkew.notice(date: response.header("date"), now: now) else { return }

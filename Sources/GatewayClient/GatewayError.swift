@@ -4,7 +4,7 @@ package import BalloonTransport
 /// The reason why a call to Apple's gateway failed.
 ///
 /// No case contains a token, a key, the identity of a customer, or message text.
-package enum GatewayError: Error, Sendable, Equatable {
+package enum GatewayError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Apple refused the request permanently (3xx, 4xx): correct the request or the MSP's settings.
     case refused(GatewayCall, status: Int, reason: GatewayReason)
     /// Apple answered every allowed attempt with 408, 429 or 5xx: try again later.
@@ -58,9 +58,7 @@ package enum GatewayError: Error, Sendable, Equatable {
         default: false
         }
     }
-}
 
-extension GatewayError: CustomStringConvertible {
     /// The failure in words, for the log and the dead letters.
     package var description: String {
         switch self {

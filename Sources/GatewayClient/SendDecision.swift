@@ -16,9 +16,7 @@ package enum SendDecision: Equatable, Sendable {
     case wait(reason: String, atLeast: Duration?, isOutage: Bool)
     /// The server is stopping: the reply stays queued.
     case interrupted
-}
 
-extension SendDecision {
     /// Maps an error of the gateway client to a decision.
     package init(_ error: GatewayError) {
         switch error {

@@ -1,5 +1,5 @@
 /// A problem in a handler binding, for the operator to correct.
-package enum BindingError: Error, Hashable, Sendable {
+package enum BindingError: Error, Hashable, Sendable, CustomStringConvertible {
     /// `exec` is not a list of texts that begins with a program.
     case commandExpected
     /// The server has no file descriptors left to watch child processes: raise its limit.
@@ -16,9 +16,7 @@ package enum BindingError: Error, Hashable, Sendable {
     case secretExpected
     /// The secret is missing, or is not Base64 of 24 to 64 bytes, with or without the prefix `whsec_`.
     case secretUnusable
-}
 
-extension BindingError: CustomStringConvertible {
     /// The problem as a phrase for the operator.
     package var description: String {
         switch self {

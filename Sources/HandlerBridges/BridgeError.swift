@@ -4,7 +4,7 @@ package import HandlerKit
 package import HandlerProtocol
 
 /// The reason why a handler outside the process returned no outcome; the server delivers the event again.
-package enum BridgeError: Error, Equatable, Sendable {
+package enum BridgeError: Error, Equatable, Sendable, LoggableError, PaymentCallError {
     /// The handler is not running: it is restarting, or an operator must restart it.
     case notRunning
     /// The process ended before it answered.
@@ -33,9 +33,7 @@ package enum BridgeError: Error, Equatable, Sendable {
     case notJSON
     /// The answer to a payment cannot be sent to the customer's device.
     case paymentRefused(PaymentAnswerProblem)
-}
 
-extension BridgeError: LoggableError {
     /// The failure in words, without text of the handler, which may quote a customer.
     package var reason: String {
         switch self {
@@ -59,9 +57,7 @@ extension BridgeError: LoggableError {
             "the answer to the payment breaks \(problem.loggable)"
         }
     }
-}
 
-extension BridgeError: PaymentCallError {
     /// The end of a call that charges, as far as the failure shows it.
     package var callEnd: PaymentCallEnd {
         switch self {

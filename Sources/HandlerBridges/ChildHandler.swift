@@ -5,7 +5,7 @@ import Logging
 import Synchronization
 
 /// A handler that runs as a long-lived child process.
-package final class ChildHandler: EventHandler, LifecycleHandler {
+package final class ChildHandler: EventHandler, LifecycleHandler, RetentionHandler {
     private struct State {
         var health = HandlerHealth.stopped
         var introduction: Introduction?
@@ -200,9 +200,7 @@ package final class ChildHandler: EventHandler, LifecycleHandler {
         default: throw .refused(failure)
         }
     }
-}
 
-extension ChildHandler: RetentionHandler {
     /// Sends the App Store's question to the process and returns its choice.
     package func retention(
         _ request: RetentionRequest, _ context: RetentionContext

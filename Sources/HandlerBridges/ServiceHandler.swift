@@ -7,7 +7,7 @@ import Logging
 import Synchronization
 
 /// A handler that is an HTTP service: each event is posted with a signature, and the answer is the outcome.
-final class ServiceHandler: EventHandler {
+final class ServiceHandler: EventHandler, RetentionHandler {
     private struct State {
         /// The time at which the first of the current consecutive failures began; nil when the last call
         /// succeeded.
@@ -227,9 +227,7 @@ final class ServiceHandler: EventHandler {
             throw error
         }
     }
-}
 
-extension ServiceHandler: RetentionHandler {
     /// Posts the App Store's question to the service and returns its choice.
     ///
     /// The question is sent even when the service counts as down, because the App Store does not wait. If the

@@ -4,7 +4,7 @@ public import BusinessMessages
 ///
 /// A single problem refuses the whole answer: none of its replies is sent. The event becomes a dead letter at
 /// once, because the handler would give the same answer at the next attempt.
-public struct AnswerRefusal: Error, Hashable, Sendable {
+public struct AnswerRefusal: Error, Hashable, Sendable, LoggableError {
     /// A broken rule.
     public struct Problem: Hashable, Sendable {
         /// The name of the rule: a `MessageRule`, or a rule of the handler protocol.
@@ -67,9 +67,7 @@ public struct AnswerRefusal: Error, Hashable, Sendable {
 
     /// All problems in one text for the handler's author; it may contain text of the answer.
     public var explanation: String { problems.map(\.text).joined(separator: "; ") }
-}
 
-extension AnswerRefusal: LoggableError {
     /// The rule and the place of the first problem, and the number of further problems.
     ///
     /// Nothing of the answer is quoted, because it may repeat what a customer wrote: a number and the name of a

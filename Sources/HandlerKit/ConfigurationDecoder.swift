@@ -1,7 +1,7 @@
 internal import BusinessMessages
 
 /// A decoder of a JSON value to any `Decodable` type.
-struct ConfigurationDecoder: Decoder {
+struct ConfigurationDecoder: Decoder, SingleValueDecodingContainer {
     let value: JSONValue
     let codingPath: [any CodingKey]
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -21,9 +21,7 @@ struct ConfigurationDecoder: Decoder {
     private func mismatch(_ type: Any.Type) -> DecodingError {
         .typeMismatch(type, .init(codingPath: codingPath, debugDescription: "is not of type \(type)"))
     }
-}
 
-extension ConfigurationDecoder: SingleValueDecodingContainer {
     func decodeNil() -> Bool { value.isNull }
     func decode(_ type: Bool.Type) throws -> Bool { try found(value.bool) }
     func decode(_ type: String.Type) throws -> String { try found(value.string) }

@@ -1,5 +1,5 @@
 /// The reason why a message that answers no event was refused.
-public enum HandlerHostError: Error, Hashable, Sendable {
+public enum HandlerHostError: Error, Hashable, Sendable, LoggableError {
     /// The key is empty or longer than 200 bytes; correct the handler.
     case unusableKey
     /// The customer's identifier is empty, longer than 512 bytes, or has a control character; correct the handler.
@@ -18,9 +18,7 @@ public enum HandlerHostError: Error, Hashable, Sendable {
     case noConversations
     /// The message could not be written to disk, or the server is stopping; try again with the same key.
     case notStored
-}
 
-extension HandlerHostError: LoggableError {
     /// The failure, as a phrase.
     public var reason: String {
         switch self {

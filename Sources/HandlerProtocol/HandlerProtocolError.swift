@@ -1,7 +1,7 @@
 package import HandlerKit
 
 /// A violation of the protocol outside the answers to events; the side that wrote the line is always at fault.
-package enum HandlerProtocolError: Error, Hashable, Sendable {
+package enum HandlerProtocolError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The member with this name is missing or of the wrong type.
     case malformed(String)
     /// The handler supports no version that the server offered.
@@ -10,9 +10,7 @@ package enum HandlerProtocolError: Error, Hashable, Sendable {
     case unknownKind(String)
     /// The message of a `reply` call breaks a rule for messages to customers.
     case refused(AnswerRefusal)
-}
 
-extension HandlerProtocolError: CustomStringConvertible {
     /// The violation as a phrase, for the log and for the handler's author.
     package var description: String {
         switch self {

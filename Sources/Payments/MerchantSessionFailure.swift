@@ -1,7 +1,7 @@
 package import BalloonTransport
 
 /// The reason why there is no merchant session; it contains no text that came from the network.
-package enum MerchantSessionFailure: Error, Equatable, Sendable {
+package enum MerchantSessionFailure: Error, Equatable, Sendable, CustomStringConvertible {
     /// Apple refused the request: after 400 check the domain, after 417 the merchant identifier.
     case refused(status: Int)
     /// The service answered with 5xx each time; try again later.
@@ -23,9 +23,7 @@ package enum MerchantSessionFailure: Error, Equatable, Sendable {
         case .refused, .malformed, .expired, .otherMerchant: false
         }
     }
-}
 
-extension MerchantSessionFailure: CustomStringConvertible {
     /// The failure in words, with a hint for the operator.
     package var description: String {
         switch self {

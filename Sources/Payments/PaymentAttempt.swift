@@ -108,6 +108,34 @@ package struct PaymentAttempt: Hashable, Sendable {
     package static func id(requestIdentifier: String, encryptedData: [UInt8]) -> String {
         Hex.encode(SHA256.hash(Array(requestIdentifier.utf8) + [0] + encryptedData))
     }
+
+    /// Changes the state after an event; returns whether the attempt has changed.
+    mutating func apply(_ event: Event, answer: [UInt8]? = nil, at now: Timestamp) -> Bool {
+        let next = state.after(event)
+        let isUndecided = state == .begun || state == .uncertain
+        let seesEnd = event == .ended && isUndecided && endSeenAt == nil
+        if seesEnd { endSeenAt = now }
+        // An answer that arrives during a reversal begins another one: the earlier may have found no charge.
+        let beginsAgain = state == .reversing && (event == .charged || event == .misanswered)
+        guard next != state || beginsAgain else { return seesEnd }
+        if next == .reversing { failures = 0 }
+        (state, changedAt, turn) = (next, now, turn &+ 1)
+        self.answer = answer ?? self.answer
+        return true
+    }
+
+    /// The time from which a reversal decides about an uncertain attempt; `start` is the server's start.
+    func reversibleAt(_ timings: PaymentTimings, since start: Timestamp) -> Timestamp {
+        let end = endSeenAt?.advanced(by: timings.pause) ?? begunAt.advanced(by: timings.call)
+        return max(end, start.advanced(by: timings.pause))
+    }
+
+    /// Begins the waits again when the clock is behind a time that they count from.
+    mutating func restartWaits(at now: Timestamp) {
+        begunAt = min(begunAt, now)
+        changedAt = min(changedAt, now)
+        endSeenAt = endSeenAt.map { min($0, now) }
+    }
 }
 
 extension PaymentAttempt.State {
@@ -138,35 +166,5 @@ extension PaymentAttempt.State {
         case .failed, .reversed: true
         case .begun, .uncertain, .succeeded, .reversing, .unreversed, .dropped: false
         }
-    }
-}
-
-extension PaymentAttempt {
-    /// Changes the state after an event; returns whether the attempt has changed.
-    mutating func apply(_ event: Event, answer: [UInt8]? = nil, at now: Timestamp) -> Bool {
-        let next = state.after(event)
-        let isUndecided = state == .begun || state == .uncertain
-        let seesEnd = event == .ended && isUndecided && endSeenAt == nil
-        if seesEnd { endSeenAt = now }
-        // An answer that arrives during a reversal begins another one: the earlier may have found no charge.
-        let beginsAgain = state == .reversing && (event == .charged || event == .misanswered)
-        guard next != state || beginsAgain else { return seesEnd }
-        if next == .reversing { failures = 0 }
-        (state, changedAt, turn) = (next, now, turn &+ 1)
-        self.answer = answer ?? self.answer
-        return true
-    }
-
-    /// The time from which a reversal decides about an uncertain attempt; `start` is the server's start.
-    func reversibleAt(_ timings: PaymentTimings, since start: Timestamp) -> Timestamp {
-        let end = endSeenAt?.advanced(by: timings.pause) ?? begunAt.advanced(by: timings.call)
-        return max(end, start.advanced(by: timings.pause))
-    }
-
-    /// Begins the waits again when the clock is behind a time that they count from.
-    mutating func restartWaits(at now: Timestamp) {
-        begunAt = min(begunAt, now)
-        changedAt = min(changedAt, now)
-        endSeenAt = endSeenAt.map { min($0, now) }
     }
 }

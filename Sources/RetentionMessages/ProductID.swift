@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 /// The identifier of an in-app purchase, as in App Store Connect.
-public struct ProductID: Hashable, Sendable {
+public struct ProductID: Hashable, Sendable, CustomStringConvertible {
     /// The identifier.
     public let text: String
 
@@ -11,9 +11,7 @@ public struct ProductID: Hashable, Sendable {
         guard (1...255).contains(text.utf8.count), isAllowed else { return nil }
         self.text = text
     }
-}
 
-extension ProductID: CustomStringConvertible {
     /// The identifier.
     public var description: String { text }
 }

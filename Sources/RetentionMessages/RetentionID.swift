@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 /// The identifier of a message or an image at the App Store: a UUID, which is compared without case.
-public struct RetentionID: Hashable, Sendable {
+public struct RetentionID: Hashable, Sendable, CustomStringConvertible {
     /// The 36 characters in lower case, as in `a1b2c3d4-e5f6-7890-a1b2-c3d4e5f67890`.
     public let text: String
 
@@ -32,9 +32,7 @@ public struct RetentionID: Hashable, Sendable {
         }
         self.text = String(decoding: text, as: UTF8.self)
     }
-}
 
-extension RetentionID: CustomStringConvertible {
     /// The 36 characters.
     public var description: String { text }
 }

@@ -94,27 +94,7 @@ public struct RetentionMessage: Hashable, Sendable {
             }
         }
     }
-}
 
-/// The JSON member that refers to an image: by identifier in the API, and by file name in the folder of an
-/// app.
-public struct ImageMember {
-    /// The name of the member.
-    public let name: String
-    /// Returns the identifier of the image to which the member's text refers; nil for an unknown image.
-    public let identifier: (String) -> RetentionID?
-
-    /// Creates a member.
-    public init(_ name: String, identifier: @escaping (String) -> RetentionID?) {
-        self.name = name
-        self.identifier = identifier
-    }
-
-    /// The member `imageIdentifier` of the API, which accepts any UUID.
-    public static var uploaded: ImageMember { ImageMember("imageIdentifier") { RetentionID($0) } }
-}
-
-extension RetentionMessage {
     /// Reads a message, and finds all problems for which the App Store would refuse it.
     ///
     /// The message is nil when a required member is missing or has the wrong type. When the message only
@@ -182,6 +162,24 @@ extension RetentionMessage {
             return BulletPoint(text, image: image)
         }
     }
+}
+
+/// The JSON member that refers to an image: by identifier in the API, and by file name in the folder of an
+/// app.
+public struct ImageMember {
+    /// The name of the member.
+    public let name: String
+    /// Returns the identifier of the image to which the member's text refers; nil for an unknown image.
+    public let identifier: (String) -> RetentionID?
+
+    /// Creates a member.
+    public init(_ name: String, identifier: @escaping (String) -> RetentionID?) {
+        self.name = name
+        self.identifier = identifier
+    }
+
+    /// The member `imageIdentifier` of the API, which accepts any UUID.
+    public static var uploaded: ImageMember { ImageMember("imageIdentifier") { RetentionID($0) } }
 }
 
 extension RetentionReader {

@@ -73,7 +73,7 @@ public enum RetentionRule: String, Sendable, Hashable, CaseIterable {
 }
 
 /// A problem in a message, an image or a setting for the App Store.
-public struct RetentionProblem: Hashable, Sendable {
+public struct RetentionProblem: Hashable, Sendable, CustomStringConvertible {
     /// The consequence of a broken rule.
     public enum Severity: String, Sendable {
         /// The App Store refuses the content, or ignores the answer.
@@ -111,9 +111,7 @@ public struct RetentionProblem: Hashable, Sendable {
         self.found = found
         self.allowed = allowed
     }
-}
 
-extension RetentionProblem: CustomStringConvertible {
     /// One line for people: the place, the found value, the allowed values and the passage.
     public var description: String {
         "\(severity): \(pointer.isEmpty ? "/" : pointer): \(rule.rawValue): found \(found), allowed \(allowed)"

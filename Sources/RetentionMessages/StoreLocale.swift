@@ -1,7 +1,7 @@
 internal import BalloonJSON
 
 /// A locale of the App Store by its short code, such as `en-US` or `zh-Hans`, compared case-sensitively.
-public struct StoreLocale: Hashable, Sendable {
+public struct StoreLocale: Hashable, Sendable, CustomStringConvertible {
     /// The short code; another text of an unfamiliar locale.
     public let code: String
     /// Whether the code has the form of the App Store's short codes; no rule names an unfamiliar locale.
@@ -36,9 +36,7 @@ public struct StoreLocale: Hashable, Sendable {
     public func includes(_ other: StoreLocale) -> Bool {
         other.isFamiliar && (other.code == code || other.code.hasPrefix(code + "-"))
     }
-}
 
-extension StoreLocale: CustomStringConvertible {
     /// The short code.
     public var description: String { code }
 }

@@ -4,7 +4,7 @@ import BalloonWire
 /// The secrets of one sign-in request, created when the message is sent and needed again at the callback.
 ///
 /// State, verifier and nonce are 32 random bytes each, written in Base64url. They are never printed.
-package struct SignInAttempt: Sendable, Equatable {
+package struct SignInAttempt: Sendable, Equatable, CustomStringConvertible, CustomReflectable {
     /// The value in the callback that identifies the request.
     package let state: String
     /// The PKCE code verifier, from which the challenge derives (RFC 7636 §4.1); nil without PKCE.
@@ -81,9 +81,7 @@ package struct SignInAttempt: Sendable, Equatable {
     }
 
     private static func random() -> String { Base64.encode(randomBytes(32), alphabet: .url) }
-}
 
-extension SignInAttempt: CustomStringConvertible, CustomReflectable {
     /// A mask of constant length.
     package var description: String { "********" }
 

@@ -1,7 +1,7 @@
 package import BalloonJSON
 
 /// The reason why a simulator call failed.
-package enum SimulatorError: Error, Sendable, Equatable {
+package enum SimulatorError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The fake gateway listens on loopback addresses only, because it shows all received messages.
     case addressNotLoopback
     /// A message is not JSON: correct the file.
@@ -15,9 +15,7 @@ package enum SimulatorError: Error, Sendable, Equatable {
     /// A page of a sign-in has neither a form nor a redirect, or the sign-in has too many pages: check the
     /// provider.
     case signInStopped(status: Int)
-}
 
-extension SimulatorError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .addressNotLoopback: "the simulator listens on loopback addresses only"

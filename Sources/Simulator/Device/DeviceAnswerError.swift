@@ -1,5 +1,5 @@
 /// The reason why a choice cannot answer an interactive message; its text lists the possible choices.
-package enum DeviceAnswerError: Error, Sendable, Equatable {
+package enum DeviceAnswerError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The message asks no question: it is not interactive, or its kind is unknown.
     case noQuestion
     /// The content is behind a reference, which only a device can read.
@@ -28,9 +28,7 @@ package enum DeviceAnswerError: Error, Sendable, Equatable {
     case brokenForm(page: String)
     /// A message of an app can be answered only with one URL, and the choice is not one.
     case noURL
-}
 
-extension DeviceAnswerError: CustomStringConvertible {
     /// The reason in one line, followed by one line for each possible choice.
     package var description: String { ([reason] + offered.map { "  " + $0 }).joined(separator: "\n") }
 

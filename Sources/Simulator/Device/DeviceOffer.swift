@@ -112,6 +112,15 @@ package struct DeviceOffer: Sendable {
         let placed = elements.enumerated().map { (order: $1["order"]?.int ?? $0, place: $0, element: $1) }
         return placed.sorted { ($0.order, $0.place) < ($1.order, $1.place) }.map(\.element)
     }
+
+    /// The start of a time slot as a device sends it: in GMT, without seconds; an unreadable date is not
+    /// changed.
+    static func startTime(of timeslot: JSONValue) -> String? {
+        guard let text = timeslot["startTime"]?.string else { return nil }
+        guard let seconds = secondsSinceEpoch(parsing: text) else { return text }
+        let second = (seconds % 60 + 60) % 60
+        return BusinessMessages.startTime(at: seconds - second)
+    }
 }
 
 extension DeviceOffer.Item {
@@ -154,16 +163,5 @@ extension DeviceOffer.Section {
 
     fileprivate init(outcomes: [String]) {
         self.init(title: nil, isMultiple: false, items: outcomes.map { .init(outcome: $0) })
-    }
-}
-
-extension DeviceOffer {
-    /// The start of a time slot as a device sends it: in GMT, without seconds; an unreadable date is not
-    /// changed.
-    static func startTime(of timeslot: JSONValue) -> String? {
-        guard let text = timeslot["startTime"]?.string else { return nil }
-        guard let seconds = secondsSinceEpoch(parsing: text) else { return text }
-        let second = (seconds % 60 + 60) % 60
-        return BusinessMessages.startTime(at: seconds - second)
     }
 }
