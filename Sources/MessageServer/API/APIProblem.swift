@@ -97,15 +97,12 @@ struct APIProblem: Error, Sendable, Equatable {
     /// The JSON body of the answer; the log line about the failure has the same `reference`.
     func json(reference: String) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 256) { writer in
-            writer.field("type", "\(Self.manualPath)#\(kind.rawValue)")
-            writer.field("title", kind.title)
-            writer.field("status", status.code)
-            writer.field("detail", detail)
-            writer.field("parameter", parameter)
+            writer.fields([
+                "type": "\(Self.manualPath)#\(kind.rawValue)", "title": kind.title, "status": status.code,
+                "detail": detail, "parameter": parameter,
+            ])
             if let place {
-                writer.field("pointer", place.pointer)
-                writer.field("line", place.line)
-                writer.field("column", place.column)
+                writer.fields(["pointer": place.pointer, "line": place.line, "column": place.column])
             }
             for member in members {
                 writer.key(member.name)

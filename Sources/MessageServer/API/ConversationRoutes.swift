@@ -282,35 +282,22 @@ struct ConversationFacts {
         JSONField("id", .hash) { $0.name },
         JSONField([("customer", .text)]) { $1.field("customer", $0.customer?.rawValue) },
         JSONField("customerName", optional: .text) { $0.details.name },
-        JSONField([("tags", .list(.text).optional)]) { facts, writer in
-            if !facts.details.tags.isEmpty { writer.list("tags", facts.details.tags) }
-        },
+        JSONField("tags", optional: .list(.text)) { $0.details.tags.isEmpty ? nil : $0.details.tags },
         JSONField([("consent", .consent.optional)]) { facts, writer in
             guard let consent = facts.details.consent else { return }
             writer.object("consent") { consent.write(to: &$0) }
         },
         JSONField("state", .choice(["handler", "waiting", "person", "closed"])) { $0.state.rawValue },
         JSONField("since", optional: .time) { $0.assignment.since },
-        JSONField([("person", .person.optional)]) { facts, writer in
-            guard let person = facts.assignment.person else { return }
-            writer.object("person") { writer in
-                writer.field("id", person.id)
-                writer.field("name", person.name)
-                writer.field("since", facts.assignment.since?.rfc3339)
+        JSONField("person", optional: .written(.person)) { facts in
+            facts.assignment.person.map {
+                ["id": $0.id, "name": $0.name, "since": facts.assignment.since?.rfc3339] as JSONObject
             }
         },
         JSONField("reason", optional: .text) { $0.assignment.reason },
         JSONField("note", optional: .text) { $0.assignment.note },
-        JSONField([("queue", .placement.optional)]) { facts, writer in
-            guard let placement = facts.assignment.placement else { return }
-            writer.key("queue")
-            placement.write(to: &writer)
-        },
-        JSONField([("offer", .offer.optional)]) { facts, writer in
-            guard let offer = facts.assignment.offer else { return }
-            writer.key("offer")
-            offer.write(to: &writer)
-        },
+        JSONField("queue", optional: .written(.placement)) { $0.assignment.placement },
+        JSONField("offer", optional: .written(.offer)) { $0.assignment.offer },
         JSONField("snoozedUntil", optional: .time) { $0.assignment.snoozedUntil },
         JSONField("capabilities", optional: .text) { facts in
             facts.lines.last { $0.capabilities != nil }?.capabilities
@@ -350,18 +337,14 @@ extension ConversationLine {
     fileprivate var isTapback: Bool {
         kind == .text && message["body"]?.string.flatMap { Tapback(prose: $0) } != nil
     }
-}
 
-extension ConversationLine {
     fileprivate static let summarized = JSONObjectForm<ConversationLine>(written: [
         JSONField("seq", .integer) { $0.sequence }, JSONField("at", .time) { $0.at },
         JSONField("direction", .choice(["inbound", "outbound"])) { $0.direction.rawValue },
         JSONField("kind", .word) { $0.kind },
         JSONField("summary", .text) { $0.summary }, JSONField("outcome", optional: .text) { $0.outcome },
     ]).form
-}
 
-extension ConversationLine {
     /// The maximum length of a summary, in characters.
     private static let maximumSummaryBytes = 400
 

@@ -55,9 +55,7 @@ final class InFlightOperations: Sendable {
         }
         next?.resume()
     }
-}
 
-extension InFlightOperations {
     /// The maximum number of concurrent requests of a token that read the journal; the store reads for one at
     /// a time.
     static let maximumJournalReaders = 4

@@ -14,6 +14,10 @@ struct OpenAPIOperation {
     var body: (type: String, schema: JSONSchema, isRequired: Bool)?
     /// The successful answers; one without content has no types.
     var responses: [(status: String, description: String, content: [(type: String, schema: JSONSchema)])]
+
+    fileprivate var schemas: [JSONSchema] {
+        responses.flatMap { $0.content.map(\.schema) } + (body.map { [$0.schema] } ?? [])
+    }
 }
 
 /// One parameter of an operation in an OpenAPI document.
@@ -42,12 +46,10 @@ struct OpenAPIDocument {
             for schema in operation.schemas { schemas.merge(schema.components) { first, _ in first } }
         }
         return JSONWriter.object(reservingCapacity: 1 << 15) { writer in
-            writer.field("openapi", "3.1.0")
-            writer.object("info") { writer in
-                writer.field("title", title)
-                writer.field("version", "1")
-            }
-            writer.raw("security", #"[{"token":[]}]"#)
+            writer.fields([
+                "openapi": "3.1.0", "info": JSONObject(["title": title, "version": "1"]),
+                "security": JSONText(#"[{"token":[]}]"#.utf8),
+            ])
             writer.object("paths") { writer in
                 for path in paths {
                     writer.object(path) { writer in
@@ -110,12 +112,6 @@ struct OpenAPIDocument {
                 }
             }
         }
-    }
-}
-
-extension OpenAPIOperation {
-    fileprivate var schemas: [JSONSchema] {
-        responses.flatMap { $0.content.map(\.schema) } + (body.map { [$0.schema] } ?? [])
     }
 }
 

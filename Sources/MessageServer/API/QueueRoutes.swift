@@ -37,11 +37,7 @@ struct QueueRoutes: Sendable {
             JSONField("since", optional: .time) { $0.assignment.since },
             JSONField("reason", optional: .text) { $0.assignment.reason },
             JSONField("note", optional: .text) { $0.assignment.note },
-            JSONField([("queue", .placement.optional)]) { waiting, writer in
-                guard let placement = waiting.assignment.placement else { return }
-                writer.key("queue")
-                placement.write(to: &writer)
-            },
+            JSONField("queue", optional: .written(.placement)) { $0.assignment.placement },
         ]).form)
 
     func routes() -> [APIRoute] {

@@ -110,11 +110,8 @@ extension SettingFormat {
 
     /// A right of a token.
     static func right(_ text: String) throws(InvalidSetting) -> APIRight {
-        guard let right = APIRight(rawValue: text) else {
-            let known = APIRight.allCases.map(\.rawValue).joined(separator: ", ")
-            throw InvalidSetting("is not a right", hint: "use one of \(known)")
-        }
-        return right
+        let known = APIRight.allCases.map(\.rawValue).joined(separator: ", ")
+        return try checked(APIRight(rawValue: text), "is not a right", hint: "use one of \(known)")
     }
 
     /// Returns an origin as browsers send it: scheme, host, and a port unless it is the default port of the

@@ -1,7 +1,7 @@
 /// One problem in the configuration.
 ///
 /// It never contains the value of a setting, because a misplaced value may be a secret.
-package struct ConfigurationProblem: Sendable, Equatable {
+package struct ConfigurationProblem: Sendable, Equatable, CustomStringConvertible {
     /// The place of the problem.
     package let place: ConfigurationPlace
     /// The fault, as a phrase about the place, such as `is not an address`.
@@ -15,9 +15,7 @@ package struct ConfigurationProblem: Sendable, Equatable {
         self.reason = reason
         self.hint = hint
     }
-}
 
-extension ConfigurationProblem: CustomStringConvertible {
     /// `config/server.json:3:13: /listen: is not an address (write HOST:PORT)`.
     package var description: String { "\(place): \(reason) (\(hint))" }
 }

@@ -58,9 +58,7 @@ package struct CustomerWords: Hashable, Sendable {
                 && isOpen(phrase.last, text[range.upperBound...].first)
         }
     }
-}
 
-extension CustomerWords {
     /// Whether an event is a text that ``match(_:locale:)`` accepts.
     func match(_ event: InboundEvent) -> Bool {
         // Do not search a text over the limit: it is longer than any word.

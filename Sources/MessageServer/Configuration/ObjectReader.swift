@@ -78,8 +78,7 @@ struct ObjectReader {
         _ key: String, _ reason: String, hint: String
     ) -> Value? {
         value(key) { text throws(InvalidSetting) in
-            guard let value = Value(rawValue: text) else { throw InvalidSetting(reason, hint: hint) }
-            return value
+            try checked(Value(rawValue: text), reason, hint: hint)
         }
     }
 

@@ -84,9 +84,7 @@ package struct SavedReply: Hashable, Sendable {
         }
         if !files.isEmpty {
             writer.objects("attachments", files) { file, writer in
-                writer.field("id", file.id)
-                writer.field("name", file.name)
-                writer.field("mimeType", file.mimeType)
+                writer.fields(["id": file.id, "name": file.name, "mimeType": file.mimeType])
             }
         }
         writer.field("kind", kind.rawValue)

@@ -24,6 +24,12 @@ func checked(
     return text
 }
 
+/// Returns `value`; throws when it is nil.
+func checked<Value>(_ value: Value?, _ reason: String, hint: String) throws(InvalidSetting) -> Value {
+    guard let value else { throw InvalidSetting(reason, hint: hint) }
+    return value
+}
+
 /// The reason why a setting's text is invalid.
 struct InvalidSetting: Error, Equatable {
     let reason: String

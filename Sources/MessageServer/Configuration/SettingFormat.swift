@@ -70,23 +70,18 @@ enum SettingFormat {
 
     /// A listener's address.
     static func listener(_ text: String) throws(InvalidSetting) -> SocketAddress {
-        guard let address = SocketAddress(text) else {
-            throw InvalidSetting(
-                "is not an address to listen on",
-                hint: "write HOST:PORT with an IP address, as in 127.0.0.1:8080, or unix:PATH")
-        }
-        return address
+        try checked(
+            SocketAddress(text), "is not an address to listen on",
+            hint: "write HOST:PORT with an IP address, as in 127.0.0.1:8080, or unix:PATH")
     }
 
     /// The admin listener's address, or `off`.
     static func adminListener(_ text: String) throws(InvalidSetting) -> AdminAddress {
         if text == "off" { return .off }
-        guard let address = SocketAddress(text) else {
-            throw InvalidSetting(
-                "is neither off nor an address to listen on",
-                hint: "write off, HOST:PORT with an IP address, as in 127.0.0.1:8081, or unix:PATH")
-        }
-        return .required(address)
+        return .required(
+            try checked(
+                SocketAddress(text), "is neither off nor an address to listen on",
+                hint: "write off, HOST:PORT with an IP address, as in 127.0.0.1:8081, or unix:PATH"))
     }
 
     /// The inspector's TCP address; nil for `off`.
@@ -122,11 +117,9 @@ enum SettingFormat {
     }
 
     private static func webAddress(_ text: String) throws(InvalidSetting) -> WebAddress {
-        guard let address = WebAddress(text) else {
-            throw InvalidSetting(
-                "is not a web address", hint: "write https://HOST/PATH without user, query and fragment")
-        }
-        return address
+        try checked(
+            WebAddress(text), "is not a web address",
+            hint: "write https://HOST/PATH without user, query and fragment")
     }
 
     /// A host suffix with a dot, or a loopback address with a port; in lower case.

@@ -40,24 +40,16 @@ package final class AuditLog: Sendable {
         }
 
         var line: [UInt8] {
-            JSONWriter.object { writer in
-                writer.field("at", at.rfc3339)
-                writer.object("by") { writer in
-                    switch author {
-                    case .user(let user): writer.field("uid", user.map { Int($0) })
-                    case .token(let name, let person):
-                        writer.field("token", name)
-                        writer.field("person", person)
-                    }
+            let by: JSONObject =
+                switch author {
+                case .user(let user): ["uid": user.map { Int($0) }]
+                case .token(let name, let person): ["token": name, "person": person]
                 }
-                writer.field("command", command)
-                writer.field("business", business)
-                if !conversations.isEmpty {
-                    writer.list("conversations", conversations)
-                }
-                writer.field("assigned", assigned)
-                writer.field("result", result)
-            }
+            return JSONWriter.object([
+                "at": at.rfc3339, "by": by, "command": command, "business": business,
+                "conversations": conversations.isEmpty ? nil : conversations, "assigned": assigned,
+                "result": result,
+            ])
         }
     }
 

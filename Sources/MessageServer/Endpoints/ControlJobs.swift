@@ -84,7 +84,7 @@ final class ControlJobs: Sendable {
             }
             return state.jobs[id]?.waiters.remove(at: index).responder
         }
-        let json = JSONWriter.object { $0.field("job", id) }
+        let json = JSONWriter.object(["job": id])
         responder?.respond(HTTPResponse(.accepted, json: json))
     }
 

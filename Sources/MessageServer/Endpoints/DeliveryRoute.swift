@@ -78,7 +78,7 @@ struct DeliveryRoute: Sendable {
     }
 
     private static func unavailable(_ reason: String) -> HTTPResponse {
-        HTTPResponse(.serviceUnavailable, json: JSONWriter.object { $0.field("error", reason) })
+        HTTPResponse(.serviceUnavailable, json: JSONWriter.object(["error": reason]))
     }
 }
 

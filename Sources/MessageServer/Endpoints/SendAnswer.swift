@@ -21,12 +21,10 @@ package struct SendAnswer: Sendable {
 
     static let form = JSONForm<SendAnswer>(
         write: { answer, writer in
-            writer.object { writer in
-                writer.field("id", answer.id.rawValue)
-                writer.field("outcome", (answer.result?.status ?? .queued).rawValue)
-                writer.field("status", answer.result?.httpStatus)
-                writer.field("reason", answer.result?.reason)
-            }
+            writer.object([
+                "id": answer.id.rawValue, "outcome": (answer.result?.status ?? .queued).rawValue,
+                "status": answer.result?.httpStatus, "reason": answer.result?.reason,
+            ])
         },
         read: { root in
             guard let id = root["id"]?.string, let outcome = root["outcome"]?.string else { return nil }

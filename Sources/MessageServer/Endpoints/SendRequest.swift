@@ -73,21 +73,13 @@ package struct SendRequest: Sendable {
 
     /// Writes the members of the request, as `init(_:)` reads them.
     func write(to writer: inout JSONWriter) {
-        writer.field("business", business.rawValue)
-        writer.field("customer", customer.rawValue)
-        writer.field("waitSeconds", Int(wait.components.seconds))
-        writer.field("autoReply", isAutomatic)
-        if let person {
-            writer.key("person")
-            person.write(to: &writer)
-            writer.field("take", takes)
-        }
-        writer.objects("files", files) { file, writer in
-            writer.field("path", file.path)
-            writer.field("name", file.name)
-            writer.field("mimeType", file.mimeType)
-        }
-        writer.field("message", message.root)
+        writer.fields([
+            "business": business.rawValue, "customer": customer.rawValue,
+            "waitSeconds": Int(wait.components.seconds), "autoReply": isAutomatic, "person": person,
+            "take": person == nil ? nil : takes,
+            "files": files.map { JSONObject(["path": $0.path, "name": $0.name, "mimeType": $0.mimeType]) },
+            "message": message.root,
+        ])
     }
 
     /// Returns the message to send; its attachments are still paths of local files, which are uploaded later.

@@ -91,9 +91,7 @@ package struct ServerStatus: Sendable, Equatable {
 
     /// Whether the server may receive messages.
     package var isReady: Bool { Readiness(checks: checks).isReady }
-}
 
-extension ServerStatus {
     /// The form of a status.
     package static let form = JSONObjectForm(
         ServerStatus(version: "", uptimeSeconds: 0, checks: []),

@@ -194,23 +194,15 @@ extension StageEvent {
     /// The event as the page gets it.
     fileprivate func json(number: Int, at: Timestamp) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 384) { writer in
-            writer.field("n", number)
-            writer.field("at", at.rfc3339)
-            writer.field("stage", stage.rawValue)
+            writer.fields(["n": number, "at": at.rfc3339, "stage": stage.rawValue])
             let facts = ResultFacts(result)
-            writer.field("result", StageMetrics.ResultLabel(result).name)
-            writer.field("reason", facts.reason ?? facts.how)
-            writer.field("ms", Double(nanoseconds / 1000) / 1000)
-            writer.field("business", business?.rawValue)
-            writer.field("customer", customer?.rawValue)
-            writer.field("kind", kind?.rawValue)
-            writer.field("delivery", delivery.map { Int($0) })
-            writer.field("message", message?.rawValue)
-            writer.field("reference", reference)
-            writer.field("attempt", attempt)
-            writer.field("bytes", bytes)
-            writer.field("status", status ?? facts.status)
-            writer.field("payment", payment)
+            writer.fields([
+                "result": StageMetrics.ResultLabel(result).name, "reason": facts.reason ?? facts.how,
+                "ms": Double(nanoseconds / 1000) / 1000, "business": business?.rawValue,
+                "customer": customer?.rawValue, "kind": kind?.rawValue, "delivery": delivery.map { Int($0) },
+                "message": message?.rawValue, "reference": reference, "attempt": attempt, "bytes": bytes,
+                "status": status ?? facts.status, "payment": payment,
+            ])
         }
     }
 }

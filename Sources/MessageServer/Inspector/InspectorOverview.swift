@@ -18,20 +18,18 @@ struct InspectorOverview: Sendable {
             InspectorRoute(
                 .get, "/dev/v1/customers", "List the customers of the phone, of which there are none",
                 answer: .object(["customers": .list(.anyObject)])
-            ) { _ in .json(JSONWriter.object { $0.list("customers", [String]()) }) },
+            ) { _ in .json(JSONWriter.object(["customers": [String]()])) },
         ]
     }
 
     private var overview: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("version", version)
-            writer.objects("businesses", registry.all) { business, writer in
-                writer.field("slug", business.slug)
-                writer.field("id", business.business.rawValue)
-                writer.field("name", business.slug)
-            }
+        JSONWriter.object([
+            "version": version,
+            "businesses": registry.all.map {
+                JSONObject(["slug": $0.slug, "id": $0.business.rawValue, "name": $0.slug])
+            },
             // The page shows no phone when there is no device.
-            writer.list("devices", [String]())
-        }
+            "devices": [String](),
+        ])
     }
 }

@@ -29,10 +29,9 @@ package struct InspectorProblem: Error, Sendable {
 
     var json: [UInt8] {
         JSONWriter.object { writer in
-            writer.field("title", status.reason)
-            writer.field("status", status.code)
-            writer.field("detail", detail)
-            writer.field("pointer", pointer)
+            writer.fields([
+                "title": status.reason, "status": status.code, "detail": detail, "pointer": pointer,
+            ])
             guard !offered.isEmpty else { return }
             writer.list("offered", offered)
         }

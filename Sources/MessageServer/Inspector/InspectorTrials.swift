@@ -172,12 +172,11 @@ final class InspectorTrials: Sendable {
         JSONField("outcome", .text) { $0.run.answer?.name ?? "failed" },
         JSONField("replies", optional: .list(.object)) { run, event in
             run.answer?.replies.map { reply in
-                JSONWriter.object { writer in
-                    writer.field("kind", reply.kind.rawValue)
-                    writer.raw(
-                        "message", reply.encodeToSend(id: .random(), from: event.business, to: event.customer)
-                    )
-                }
+                JSONWriter.object([
+                    "kind": reply.kind.rawValue,
+                    "message": JSONText(
+                        reply.encodeToSend(id: .random(), from: event.business, to: event.customer)),
+                ])
             }
         },
         JSONField("reason", optional: .text) { $0.run.failure?.reason },
@@ -212,10 +211,7 @@ final class InspectorTrials: Sendable {
             // The server adds the marks and references of files itself, so remove the marks from the text.
             let text = message.root["body"]?.string?.filter { $0 != "\u{FFFC}" } ?? ""
             message = try JSONDocument(
-                JSONWriter.object { writer in
-                    writer.field("type", "text")
-                    writer.field("body", text)
-                })
+                JSONWriter.object(["type": "text", "body": text]))
         }
         return SendRequest(
             business: trial.business, customer: trial.customer, message: message, files: files,

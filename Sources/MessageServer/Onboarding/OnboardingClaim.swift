@@ -81,11 +81,10 @@ package struct OnboardingClaim: Sendable, Equatable {
 
     /// Writes the claim's members.
     package func write(to writer: inout JSONWriter) {
-        writer.field("business", business)
-        writer.field("name", name)
-        writer.field("logo", logo)
-        writer.field("contact", contact)
-        writer.field("receivedAt", receivedAt.rfc3339)
+        writer.fields([
+            "business": business, "name": name, "logo": logo, "contact": contact,
+            "receivedAt": receivedAt.rfc3339,
+        ])
     }
 
     /// Returns the content of a configuration file of the business, for the folder `businesses`.

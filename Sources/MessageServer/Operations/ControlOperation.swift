@@ -149,6 +149,6 @@ package struct ControlRefusal: Error {
 
     /// A refusal as `{"error":"…"}`.
     init(_ status: HTTPStatus, error: Any) {
-        answer = HTTPResponse(status, json: JSONWriter.object { $0.field("error", "\(error)") })
+        answer = HTTPResponse(status, json: JSONWriter.object(["error": "\(error)"]))
     }
 }

@@ -112,6 +112,13 @@ extension JSONForm<JSONValue> {
     }
 }
 
+extension JSONForm where Value: JSONWritable & SendableMetatype {
+    /// A value that is not read, and writes itself.
+    static func written(_ schema: JSONSchema) -> JSONForm {
+        JSONForm(schema, write: { $0.write(to: &$1) })
+    }
+}
+
 extension JSONForm<Person> {
     static let person = JSONForm(.anyObject, write: { $0.write(to: &$1) }, read: { Person($0) })
 }

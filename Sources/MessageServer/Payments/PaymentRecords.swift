@@ -33,15 +33,13 @@ final class PaymentRecords: Sendable {
             JSONWriter.object { writer in
                 writer.field("at", at.rfc3339)
                 // The whole identifier reaches the payment's endpoints.
-                writer.field(
-                    "request", requestIdentifier.cut(toBytes: InboundEvent.shownIdentifierLength))
-                writer.field("attempt", attempt.id)
-                writer.field("amount", attempt.amount)
-                writer.field("currency", currency)
-                writer.field("state", attempt.state.rawValue)
-                writer.field("reference", attempt.reference)
-                writer.field("transaction", attempt.transaction)
-                writer.field("customer", Hex.encode(SHA256.hash(Array(customer.rawValue.utf8))))
+                writer.fields([
+                    "request": requestIdentifier.cut(toBytes: InboundEvent.shownIdentifierLength),
+                    "attempt": attempt.id, "amount": attempt.amount, "currency": currency,
+                    "state": attempt.state.rawValue, "reference": attempt.reference,
+                    "transaction": attempt.transaction,
+                    "customer": Hex.encode(SHA256.hash(Array(customer.rawValue.utf8))),
+                ])
             }
         }
     }

@@ -113,37 +113,24 @@ struct ConversationFigures: Hashable, Sendable {
 
     /// The line of the file.
     var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 200) { writer in
-            writer.field("at", at.rfc3339)
-            writer.field("type", "conversation")
-            writer.field("began", began.rfc3339)
-            writer.field("by", by)
-            writer.field("messages", messages)
-            writer.field("queue", queue)
-            if !persons.isEmpty { writer.list("persons", persons) }
-            writer.field("first", first.map { Int($0) })
-            if !later.isEmpty { writer.list("later", later) { $1.int(Int($0)) } }
-            writer.field("firstOpen", firstOpen.map { Int($0) })
-            if !laterOpen.isEmpty { writer.list("laterOpen", laterOpen) { $1.int(Int($0)) } }
-            writer.field("hour", hour)
-            if isUnanswered { writer.field("unanswered", true) }
-            writer.field("consent", consent)
-            writer.field("survey", survey)
-        }
+        JSONWriter.object([
+            "at": at.rfc3339, "type": "conversation", "began": began.rfc3339, "by": by, "messages": messages,
+            "queue": queue, "persons": persons.isEmpty ? nil : persons, "first": first.map { Int($0) },
+            "later": later.isEmpty ? nil : later.map { Int($0) }, "firstOpen": firstOpen.map { Int($0) },
+            "laterOpen": laterOpen.isEmpty ? nil : laterOpen.map { Int($0) }, "hour": hour,
+            "unanswered": isUnanswered ? true : nil, "consent": consent, "survey": survey,
+        ])
     }
 
     /// The line of a hand-off, which began with the record.
     static func handOff(_ assignment: Assignment, began: UInt64, _ opening: OpeningTime) -> [UInt8] {
         let at = assignment.since ?? .now()
-        return JSONWriter.object { writer in
-            writer.field("at", at.rfc3339)
-            writer.field("type", "handOff")
-            writer.field("key", Int(clamping: began))
+        return JSONWriter.object([
+            "at": at.rfc3339, "type": "handOff", "key": Int(clamping: began),
             // The handler's reason may quote the customer, so it is not kept.
-            writer.field("why", assignment.reason == HandOffs.askedFor ? "customer" : "handler")
-            writer.field("queue", assignment.placement?.queue)
-            writer.field("hour", opening.hour(of: at))
-        }
+            "why": assignment.reason == HandOffs.askedFor ? "customer" : "handler",
+            "queue": assignment.placement?.queue, "hour": opening.hour(of: at),
+        ])
     }
 }
 

@@ -158,13 +158,10 @@ package struct FiguresReport: Sendable {
 extension FiguresReport.Row {
     /// Writes the members of the row; times are in seconds.
     package func write(_ name: String, to writer: inout JSONWriter) {
-        writer.field("group", name)
-        writer.field("conversations", conversations)
-        writer.field("byBot", byBot)
-        writer.field("byPeople", byPeople)
-        writer.field("unanswered", unanswered)
-        writer.field("askedFor", askedFor)
-        writer.field("handedOff", handedOff)
+        writer.fields([
+            "group": name, "conversations": conversations, "byBot": byBot, "byPeople": byPeople,
+            "unanswered": unanswered, "askedFor": askedFor, "handedOff": handedOff,
+        ])
         for (name, seconds) in percentiles { writer.field(name, seconds) }
         writer.field("consents", consents)
         writer.field("withdrawals", withdrawals)

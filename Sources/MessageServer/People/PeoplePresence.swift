@@ -173,8 +173,6 @@ extension Presence {
 
     /// Writes the members `open`, `text` and `until`.
     package func write(to writer: inout JSONWriter) {
-        writer.field("open", isOpen)
-        writer.field("text", text)
-        writer.field("until", until?.rfc3339)
+        writer.fields(["open": isOpen, "text": text, "until": until?.rfc3339])
     }
 }

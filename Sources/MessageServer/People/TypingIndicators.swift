@@ -183,28 +183,7 @@ final class TypingIndicators: Sendable {
         state.indicators[name]?.isSending = true
         workers.yield(name)
     }
-}
 
-extension TypingIndicators.State {
-    /// Returns what to send next: true for a start, false for an end, and nil when everything is sent.
-    fileprivate mutating func next(in name: ConversationID) -> Bool? {
-        guard var indicator = indicators[name] else { return nil }
-        defer { indicators[name] = indicator.isExpired && !indicator.isSending ? nil : indicator }
-        if indicator.isWanted, indicator.sent != indicator.number {
-            indicator.sent = indicator.number
-            indicator.isShown = true
-            return true
-        }
-        if !indicator.isWanted, indicator.isShown {
-            indicator.isShown = false
-            return false
-        }
-        indicator.isSending = false
-        return nil
-    }
-}
-
-extension TypingIndicators {
     /// Returns a timer that uses a dispatch queue of its own.
     static func dispatchTimer() -> Timer {
         let queue = DispatchQueue(label: "balloon.typing")
@@ -228,5 +207,24 @@ extension TypingIndicators {
                     metadata: ["business": "\(name.business.rawValue)", "error": "\(error)"])
             }
         }
+    }
+}
+
+extension TypingIndicators.State {
+    /// Returns what to send next: true for a start, false for an end, and nil when everything is sent.
+    fileprivate mutating func next(in name: ConversationID) -> Bool? {
+        guard var indicator = indicators[name] else { return nil }
+        defer { indicators[name] = indicator.isExpired && !indicator.isSending ? nil : indicator }
+        if indicator.isWanted, indicator.sent != indicator.number {
+            indicator.sent = indicator.number
+            indicator.isShown = true
+            return true
+        }
+        if !indicator.isWanted, indicator.isShown {
+            indicator.isShown = false
+            return false
+        }
+        indicator.isSending = false
+        return nil
     }
 }

@@ -25,16 +25,11 @@ struct DecisionLog: Sendable {
         let at: Timestamp
 
         var line: [UInt8] {
-            JSONWriter.object { writer in
-                writer.field("at", at.rfc3339)
-                writer.field("environment", environment.name)
-                writer.field("product", product.text)
-                writer.field("locale", locale.code)
-                writer.field("answer", answer)
-                writer.field("source", source)
-                writer.field("handler", failure?.rawValue)
-                writer.field("milliseconds", milliseconds)
-            }
+            JSONWriter.object([
+                "at": at.rfc3339, "environment": environment.name, "product": product.text,
+                "locale": locale.code, "answer": answer, "source": source, "handler": failure?.rawValue,
+                "milliseconds": milliseconds,
+            ])
         }
     }
 

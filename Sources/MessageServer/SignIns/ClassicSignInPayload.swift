@@ -34,11 +34,6 @@ struct ClassicSignInPayload: Sendable {
     }
 
     var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("state", state)
-            writer.list("scope", scope)
-            writer.field("key", key)
-            writer.field("scalar", Base64.encode(scalar.bytes))
-        }
+        JSONWriter.object(["state": state, "scope": scope, "key": key, "scalar": Base64.encode(scalar.bytes)])
     }
 }

@@ -26,13 +26,10 @@ struct SignInPayload: Sendable {
     }
 
     var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("state", attempt.state)
-            writer.field("verifier", attempt.verifier)
-            writer.field("nonce", attempt.nonce)
-            writer.field("redirectURI", attempt.redirectURI)
-            writer.list("scope", attempt.scope)
-            writer.field("additionalParameters", additionalParameters)
-        }
+        JSONWriter.object([
+            "state": attempt.state, "verifier": attempt.verifier, "nonce": attempt.nonce,
+            "redirectURI": attempt.redirectURI, "scope": attempt.scope,
+            "additionalParameters": additionalParameters,
+        ])
     }
 }

@@ -76,9 +76,7 @@ struct WebPages: Sendable {
             ("Cross-Origin-Resource-Policy", "same-origin"), ("Vary", "Accept-Encoding"),
         ]
     }
-}
 
-extension WebPages {
     /// The routes of a page and of its files, whose folder is named after the version of the page.
     ///
     /// The files come from `folder` at each request, for developers of the page; nil uses those in the program. `refuse`

@@ -32,16 +32,11 @@ enum EventText {
 
     /// The text of an event without a place.
     static func transient(_ event: TransientEvent, business: String) -> [UInt8] {
-        let data = JSONWriter.object { writer in
-            writer.field("at", event.at.rfc3339)
-            writer.field("type", event.name.rawValue)
-            writer.field("business", business)
-            writer.field("conversation", event.conversation)
-            writer.field("health", event.health)
-            writer.field("typing", event.isTyping)
-            writer.field("direction", event.direction?.rawValue)
-            writer.field("since", event.since?.rfc3339)
-        }
+        let data = JSONWriter.object([
+            "at": event.at.rfc3339, "type": event.name.rawValue, "business": business,
+            "conversation": event.conversation, "health": event.health, "typing": event.isTyping,
+            "direction": event.direction?.rawValue, "since": event.since?.rfc3339,
+        ])
         return Array("event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
     }
 

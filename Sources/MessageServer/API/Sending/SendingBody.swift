@@ -147,9 +147,7 @@ struct SendingBody {
             .unprocessable, "the business has no uploaded attachment with this id",
             at: attachment.value["id"] ?? attachment.value)
     }
-}
 
-extension SendingBody {
     private static func message(
         _ root: JSONValue, hasAttachments: Bool
     ) throws(APIProblem) -> JSONDocument {
@@ -160,11 +158,7 @@ extension SendingBody {
                 throw APIProblem(.badMember, "message or text is missing", at: root)
             }
             return try document(
-                JSONWriter.object { writer in
-                    writer.field("type", "text")
-                    writer.field("body", text ?? "")
-                    writer.field("purpose", purpose)
-                }, root)
+                JSONWriter.object(["type": "text", "body": text ?? "", "purpose": purpose]), root)
         }
         for name in ["text", "attachments", "purpose"] {
             if let value = root[name] {

@@ -205,9 +205,7 @@ final class UploadedFiles: Sendable {
         }
         return count
     }
-}
 
-extension UploadedFiles {
     /// Moves uploads to the files of saved replies, durably; throws ``Refusal/full`` or a ``SystemError``.
     func save(_ ids: Set<String>, for business: BusinessID) throws {
         let folder = folder(of: business, in: saved)
