@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import MessageServer
 import MessageStore
 
 /// Formats conversations for standard output, as text or JSON; every result ends its line.
@@ -74,26 +75,20 @@ enum ConversationRendering {
 
     /// `{"record":12,"outcome":"handedOff","reason":"…"}`.
     static func handOffJSON(_ event: JournalEvent) -> String {
-        jsonLine { writer in
-            writer.field("record", Int(clamping: event.record))
-            writer.field("outcome", event.status.rawValue)
-            writer.field("reason", event.reason)
-        }
+        jsonLine([
+            "record": Int(clamping: event.record), "outcome": event.status.rawValue, "reason": event.reason,
+        ])
     }
 
     /// The JSON of the line, as it is in the conversation's file; `withFiles` adds the files that the customer sent:
     /// `"files":[{"sha256":"…","size":4711},{"failure":"…"}]`.
     static func json(_ line: ConversationLine, withFiles: Bool = false) -> String {
         jsonLine { writer in
-            writer.field("seq", line.sequence)
-            writer.field("at", line.at.rfc3339)
-            writer.field("direction", line.direction.rawValue)
-            writer.field("id", line.id.rawValue)
-            writer.field("kind", line.kindName)
-            writer.field("customer", line.customer.rawValue)
-            writer.field("record", Int(clamping: line.record))
-            writer.field("outcome", line.outcome)
-            writer.field("status", line.status)
+            writer.fields([
+                "seq": line.sequence, "at": line.at.rfc3339, "direction": line.direction.rawValue,
+                "id": line.id.rawValue, "kind": line.kindName, "customer": line.customer.rawValue,
+                "record": Int(clamping: line.record), "outcome": line.outcome, "status": line.status,
+            ])
             writer.line(author: line.author)
             writer.field("message", line.message)
             if withFiles, !line.files.isEmpty { writer.files(line.files) }

@@ -9,35 +9,31 @@ import MessageServer
 ///
 /// The choices are a program, an HTTP service, the handlers of a configuration, and without an option the demo.
 struct DevelopmentHandler: ParsableArguments {
-    @Option(help: ArgumentHelp("A handler program to run instead of the demo.", valueName: "program"))
+    @Option(help: .value("program", "A handler program to run instead of the demo."))
     var handler: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The URL of a handler that is an HTTP service, instead of the demo.", valueName: "url")
-    )
+    @Option(help: .value("url", "The URL of a handler that is an HTTP service, instead of the demo."))
     var handlerURL: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The environment variable with the secret of the HTTP service: whsec_ followed by Base64.",
-            valueName: "name"))
+        help: .value(
+            "name", "The environment variable with the secret of the HTTP service: whsec_ followed by Base64."
+        ))
     var handlerSecretEnv: String?
 
     @Option(
-        help: ArgumentHelp(
-            "A server's configuration file; its businesses and their handlers replace the demo.",
-            valueName: "file"))
+        help: .value(
+            "file", "A server's configuration file; its businesses and their handlers replace the demo."))
     var config: String?
 
     func validate() throws {
         if handler?.isEmpty ?? false { throw ValidationError("The handler's name is empty.") }
-        guard [handler, handlerURL, config].compactMap(\.self).count <= 1 else {
-            throw ValidationError("--handler, --handler-url and --config exclude each other.")
-        }
-        guard (handlerURL == nil) == (handlerSecretEnv == nil) else {
-            throw ValidationError("--handler-url and --handler-secret-env belong together.")
-        }
+        try require(
+            [handler, handlerURL, config].compactMap(\.self).count <= 1,
+            "--handler, --handler-url and --config exclude each other.")
+        try require(
+            (handlerURL == nil) == (handlerSecretEnv == nil),
+            "--handler-url and --handler-secret-env belong together.")
     }
 
     /// The handler binding of the demo business; nil when `--config` names the businesses.
@@ -49,12 +45,9 @@ struct DevelopmentHandler: ParsableArguments {
         guard let handlerURL else {
             return .builtin(name: DemoHandlerFactory().name, configuration: nil)
         }
-        let json = JSONWriter.object { writer in
-            writer.object("http") { writer in
-                writer.field("url", handlerURL)
-                writer.object("secret") { $0.field("env", handlerSecretEnv) }
-            }
-        }
+        let json = JSONWriter.object([
+            "http": JSONObject(["url": handlerURL, "secret": JSONObject(["env": handlerSecretEnv])])
+        ])
         let binding = try JSONDocument(json).root
         let request = HandlerBindingRequest(
             binding: binding, business: server.businessID, slug: DevelopmentServer.slug, directory: ".",

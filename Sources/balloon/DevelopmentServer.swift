@@ -109,21 +109,17 @@ struct DevelopmentServer: Equatable {
         let starting = Self.pathAtFirstStart(in: directory)
         let path = server.isEmpty ? starting : Self.path(in: directory)
         let json = JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("format", 1)
-            writer.field("server", server)
-            writer.field("gateway", gateway)
-            writer.field("provider", provider)
-            writer.field("mspID", mspID)
-            writer.field("secret", Base64.encode(secret.bytes))
+            writer.fields([
+                "format": 1, "server": server, "gateway": gateway, "provider": provider, "mspID": mspID,
+                "secret": Base64.encode(secret.bytes),
+            ])
             let demo = server.isEmpty ? KnownBusiness(slug: Self.slug, id: businessID) : nil
             let first = businesses.first ?? demo
-            writer.field("business", first?.slug)
-            writer.field("businessID", first?.id.rawValue)
-            if first?.id != businessID { writer.field("demoID", businessID.rawValue) }
-            writer.objects("businesses", businesses) { business, writer in
-                writer.field("slug", business.slug)
-                writer.field("businessID", business.id.rawValue)
-            }
+            writer.fields([
+                "business": first?.slug, "businessID": first?.id.rawValue,
+                "demoID": first?.id == businessID ? nil : businessID.rawValue,
+                "businesses": businesses.map { JSONObject(["slug": $0.slug, "businessID": $0.id.rawValue]) },
+            ])
             guard !apps.isEmpty else { return }
             writer.objects("apps", apps) { app, writer in
                 writer.field("slug", app.slug)

@@ -42,17 +42,13 @@ enum EventRendering {
     /// With `withMessage` it also has the message, without its secrets, and facts about the device.
     static func json(_ event: JournalEvent, withMessage: Bool) -> String {
         jsonLine { writer in
-            writer.field("record", Int(clamping: event.record))
-            writer.field("at", event.at.rfc3339)
-            writer.field("status", event.status.rawValue)
-            writer.field("business", event.business.rawValue)
-            writer.field("customer", event.customer.rawValue)
-            writer.field("id", event.id.rawValue)
-            writer.field("kind", event.subscription.name)
-            writer.field("attempts", event.attempts)
-            writer.field("next", event.next?.rfc3339)
-            writer.field("reason", event.reason)
-            writer.field("problems", event.problems)
+            writer.fields([
+                "record": Int(clamping: event.record), "at": event.at.rfc3339,
+                "status": event.status.rawValue, "business": event.business.rawValue,
+                "customer": event.customer.rawValue, "id": event.id.rawValue, "kind": event.subscription.name,
+                "attempts": event.attempts, "next": event.next?.rfc3339, "reason": event.reason,
+                "problems": event.problems,
+            ])
             if !event.replies.isEmpty {
                 writer.list("replies", event.replies.map(\.rawValue))
             }
@@ -72,11 +68,10 @@ enum EventRendering {
     /// The status that a command gave a message: `{"record":12,"status":"retried","replay":31}` or
     /// `{"record":12,"status":"dropped"}`.
     static func json(_ record: UInt64, _ status: JournalEvent.Status, replay: UInt64? = nil) -> String {
-        jsonLine { writer in
-            writer.field("record", Int(clamping: record))
-            writer.field("status", status.rawValue)
-            writer.field("replay", replay.map { Int(clamping: $0) })
-        }
+        jsonLine([
+            "record": Int(clamping: record), "status": status.rawValue,
+            "replay": replay.map { Int(clamping: $0) },
+        ])
     }
 
     private static func status(_ event: JournalEvent) -> String {

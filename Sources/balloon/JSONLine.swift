@@ -1,4 +1,5 @@
 import BalloonJSON
+import MessageServer
 
 /// Creates one line of JSON: an object whose members `body` writes.
 ///
@@ -6,3 +7,6 @@ import BalloonJSON
 func jsonLine(_ body: (inout JSONWriter) throws -> Void) rethrows -> String {
     terminalJSON(String(decoding: try JSONWriter.object(body), as: UTF8.self)) + "\n"
 }
+
+/// Creates one line of JSON.
+func jsonLine(_ object: JSONObject) -> String { jsonLine { $0.fields(object) } }

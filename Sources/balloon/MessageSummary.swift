@@ -58,9 +58,7 @@ enum MessageSummary {
         guard let title = section.title, !title.isEmpty else { return items }
         return "\(title): \(items)"
     }
-}
 
-extension MessageSummary {
     /// The kind of a message, found by decoding its content.
     static func kind(of message: JSONValue) -> Kind {
         // A value of a valid JSON document is valid JSON itself, so parsing does not fail.

@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import MessageServer
 import MessageStore
 
 /// Formats replies for standard output, as text or JSON; each result ends with a line feed.
@@ -20,18 +21,13 @@ enum ReplyRendering {
     /// `"attempts":1,"httpStatus":400,"reason":"…"}`; `withMessage` adds the message without its secrets.
     static func json(_ reply: JournalReply, withMessage: Bool) -> String {
         jsonLine { writer in
-            writer.field("reply", "\(reply.id)")
-            writer.field("at", reply.decidedAt.rfc3339)
-            writer.field("status", reply.status.rawValue)
-            writer.field("business", reply.business.rawValue)
-            writer.field("customer", reply.customer.rawValue)
-            writer.field("id", reply.messageID.rawValue)
-            writer.field("kind", reply.kind.rawValue)
-            writer.field("inReplyTo", reply.inReplyTo?.rawValue)
-            writer.field("attempts", reply.attempts)
-            writer.field("next", reply.next?.rfc3339)
-            writer.field("httpStatus", reply.httpStatus)
-            writer.field("reason", reply.reason)
+            writer.fields([
+                "reply": "\(reply.id)", "at": reply.decidedAt.rfc3339, "status": reply.status.rawValue,
+                "business": reply.business.rawValue, "customer": reply.customer.rawValue,
+                "id": reply.messageID.rawValue, "kind": reply.kind.rawValue,
+                "inReplyTo": reply.inReplyTo?.rawValue, "attempts": reply.attempts,
+                "next": reply.next?.rfc3339, "httpStatus": reply.httpStatus, "reason": reply.reason,
+            ])
             guard withMessage else { return }
             writer.raw("message", redacted(reply.message))
         }
@@ -40,11 +36,7 @@ enum ReplyRendering {
     /// The status that a command gave a reply: `{"reply":"57.1","status":"retried","replay":91}` or
     /// `{"reply":"57.1","status":"dropped"}`.
     static func json(_ reply: ReplyID, _ status: ReplyState.Status, replay: UInt64? = nil) -> String {
-        jsonLine { writer in
-            writer.field("reply", "\(reply)")
-            writer.field("status", status.rawValue)
-            writer.field("replay", replay.map { Int(clamping: $0) })
-        }
+        jsonLine(["reply": "\(reply)", "status": status.rawValue, "replay": replay.map { Int(clamping: $0) }])
     }
 
     /// A queued reply in the form of a conversation line, before that line is written.
@@ -54,16 +46,12 @@ enum ReplyRendering {
 
     /// The same as JSON: the future line, with `"outcome":"queued"` and without a number.
     static func conversationJSON(_ reply: JournalReply) -> String {
-        jsonLine { writer in
-            writer.field("at", reply.decidedAt.rfc3339)
-            writer.field("direction", ConversationLine.Direction.outbound.rawValue)
-            writer.field("id", reply.messageID.rawValue)
-            writer.field("kind", reply.kind.rawValue)
-            writer.field("customer", reply.customer.rawValue)
-            writer.field("record", Int(clamping: reply.id.record))
-            writer.field("outcome", ReplyState.Status.queued.rawValue)
-            writer.raw("message", redacted(reply.message))
-        }
+        jsonLine([
+            "at": reply.decidedAt.rfc3339, "direction": ConversationLine.Direction.outbound.rawValue,
+            "id": reply.messageID.rawValue, "kind": reply.kind.rawValue, "customer": reply.customer.rawValue,
+            "record": Int(clamping: reply.id.record), "outcome": ReplyState.Status.queued.rawValue,
+            "message": JSONText(redacted(reply.message)),
+        ])
     }
 
     private static func summary(_ reply: JournalReply) -> String {

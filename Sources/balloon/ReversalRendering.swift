@@ -24,27 +24,17 @@ enum ReversalRendering {
     /// `"currency":"EUR","reference":"…","attempts":7}`.
     static func json(_ reversal: AttemptReversal) -> String {
         let attempt = reversal.attempt
-        return jsonLine { writer in
-            writer.field("attempt", attempt.id)
-            writer.field("kind", kind)
-            writer.field("at", attempt.changedAt.rfc3339)
-            writer.field("status", attempt.state.rawValue)
-            writer.field("business", reversal.business.rawValue)
-            writer.field("customer", reversal.customer.rawValue)
-            writer.field("amount", attempt.amount)
-            writer.field("currency", reversal.currency)
-            writer.field("reference", attempt.reference)
-            writer.field("attempts", attempt.failures)
-        }
+        return jsonLine([
+            "attempt": attempt.id, "kind": kind, "at": attempt.changedAt.rfc3339,
+            "status": attempt.state.rawValue, "business": reversal.business.rawValue,
+            "customer": reversal.customer.rawValue, "amount": attempt.amount, "currency": reversal.currency,
+            "reference": attempt.reference, "attempts": attempt.failures,
+        ])
     }
 
     /// The status that a command gave a reversal: `{"attempt":"…","kind":"reversal","status":"dropped"}`.
     static func json(_ attempt: String, status: String) -> String {
-        jsonLine { writer in
-            writer.field("attempt", attempt)
-            writer.field("kind", kind)
-            writer.field("status", status)
-        }
+        jsonLine(["attempt": attempt, "kind": kind, "status": status])
     }
 
     private static let kind = "reversal"

@@ -60,19 +60,16 @@ struct SimulationRendering {
     }
 
     private func endJSON(_ answer: DeliveryAnswer) -> String {
-        jsonLine { writer in
-            writer.field("record", Int(clamping: answer.record))
-            writer.field("status", answer.status.rawValue)
-            writer.field("ended", answer.isEnded)
-            writer.field("kind", answer.kind?.rawValue)
-            writer.field("reason", answer.reason)
-            writer.objects("replies", answer.replies) { reply, writer in
-                writer.field("id", reply.id.rawValue)
-                writer.field("status", reply.status.rawValue)
-                writer.field("httpStatus", reply.httpStatus)
-                writer.field("reason", reply.reason)
-            }
-        }
+        jsonLine([
+            "record": Int(clamping: answer.record), "status": answer.status.rawValue, "ended": answer.isEnded,
+            "kind": answer.kind?.rawValue, "reason": answer.reason,
+            "replies": answer.replies.map { reply in
+                JSONObject([
+                    "id": reply.id.rawValue, "status": reply.status.rawValue, "httpStatus": reply.httpStatus,
+                    "reason": reply.reason,
+                ])
+            },
+        ])
     }
 
     private func line(_ direction: String, _ message: JSONValue) -> String {
@@ -83,11 +80,8 @@ struct SimulationRendering {
                 of: message, kind: kind, isFromBusiness: direction == "outbound")
             return terminalText("\(who)  \(summary)") + "\n"
         }
-        return jsonLine { writer in
-            writer.field("direction", direction)
-            writer.field("id", message["id"]?.string)
-            writer.field("kind", kind.rawValue)
-            writer.field("message", message)
-        }
+        return jsonLine([
+            "direction": direction, "id": message["id"]?.string, "kind": kind.rawValue, "message": message,
+        ])
     }
 }

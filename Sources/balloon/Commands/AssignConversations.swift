@@ -17,10 +17,10 @@ extension Conversations {
 
         @OptionGroup var choice: ConversationChoice
 
-        @Option(help: ArgumentHelp("The person's identifier.", valueName: "id"))
+        @Option(help: .value("id", "The person's identifier."))
         var person: String
 
-        @Option(help: ArgumentHelp("The person's name, for other people.", valueName: "name"))
+        @Option(help: .value("name", "The person's name, for other people."))
         var personName: String?
 
         @Flag(help: "Take the conversation over from another person.")
@@ -60,23 +60,22 @@ extension Conversations {
         var to: Receiver
 
         @Option(
-            help: ArgumentHelp(
-                "The queue in which it waits, with --to waiting; without this option the queue where it was.",
-                valueName: "id"))
+            help: .value(
+                "id",
+                "The queue in which it waits, with --to waiting; without this option the queue where it was.")
+        )
         var queue: String?
 
-        @Option(help: ArgumentHelp("A note, for other people.", valueName: "text"))
+        @Option(help: .value("text", "A note, for other people."))
         var note: String?
 
         @OptionGroup var options: ReadingOptions
 
         func validate() throws {
-            guard queue == nil || to == .waiting else {
-                throw ValidationError("--queue needs --to waiting.")
-            }
-            guard note.map({ $0.utf8.count <= Assignment.maximumTextBytes }) ?? true else {
-                throw ValidationError("--note takes at most \(Assignment.maximumTextBytes) bytes.")
-            }
+            try require(queue == nil || to == .waiting, "--queue needs --to waiting.")
+            try require(
+                note.map({ $0.utf8.count <= Assignment.maximumTextBytes }) ?? true,
+                "--note takes at most \(Assignment.maximumTextBytes) bytes.")
         }
 
         func run() async throws {

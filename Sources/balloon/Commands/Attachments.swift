@@ -2,6 +2,7 @@ import ArgumentParser
 import BalloonPOSIX
 import BusinessMessages
 import GatewayClient
+import MessageServer
 import MessageStore
 
 /// `balloon attachments …`: the files that customers sent; works while a server runs.
@@ -18,7 +19,7 @@ struct Attachments: AsyncParsableCommand {
                 type are the device's claims.
                 """)
 
-        @Option(help: ArgumentHelp("Only files of the customer with this identifier.", valueName: "id"))
+        @Option(help: .value("id", "Only files of the customer with this identifier."))
         var customer: String?
 
         @OptionGroup var options: ReadingOptions
@@ -46,11 +47,10 @@ struct Attachments: AsyncParsableCommand {
             abstract: "Write a file's content to standard output, or to a file.",
             discussion: "The file name claimed by the device is never used as a path.")
 
-        @Argument(help: ArgumentHelp("The file's hash, or its beginning.", valueName: "hash"))
+        @Argument(help: .value("hash", "The file's hash, or its beginning."))
         var hash: String
 
-        @Option(
-            help: ArgumentHelp("The output file; an existing file is not replaced.", valueName: "file"))
+        @Option(help: .value("file", "The output file; an existing file is not replaced."))
         var output: String?
 
         @OptionGroup var options: ReadingOptions
@@ -122,9 +122,7 @@ private struct AttachmentEntry {
             writer.field("message", line.id.rawValue)
             switch file {
             case .stored(let sha256, let sizeBytes):
-                writer.field("sha256", sha256)
-                writer.field("size", sizeBytes)
-                writer.field("kept", isKept)
+                writer.fields(["sha256": sha256, "size": sizeBytes, "kept": isKept])
             case .failed(let reason): writer.field("failure", reason)
             }
             writer.field("claimedName", name)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BalloonPOSIX
 import BusinessMessages
+import MessageServer
 import MessageStore
 
 /// `balloon authentications …`: the sign-ins that wait for their customers.
@@ -51,16 +52,12 @@ struct Authentications: AsyncParsableCommand {
         /// `{"reply":"57.1","begunAt":"…","phase":"open","until":"…","business":"…","customer":"…",`
         /// `"requestIdentifier":"…","event":"…"}`; `event` is Apple's event, when it arrived.
         private static func json(_ request: OpenRequest) -> String {
-            jsonLine { writer in
-                writer.field("reply", "\(request.entry)")
-                writer.field("begunAt", request.begunAt.rfc3339)
-                writer.field("phase", request.phase.rawValue)
-                writer.field("until", request.until.rfc3339)
-                writer.field("business", request.business.rawValue)
-                writer.field("customer", request.customer.rawValue)
-                writer.field("requestIdentifier", request.requestIdentifier)
-                writer.field("event", request.releasedBy?.rawValue)
-            }
+            jsonLine([
+                "reply": "\(request.entry)", "begunAt": request.begunAt.rfc3339,
+                "phase": request.phase.rawValue, "until": request.until.rfc3339,
+                "business": request.business.rawValue, "customer": request.customer.rawValue,
+                "requestIdentifier": request.requestIdentifier, "event": request.releasedBy?.rawValue,
+            ])
         }
     }
 }

@@ -17,7 +17,7 @@ struct BackupCommand: AsyncParsableCommand {
             The server deletes and rewrites no stored file meanwhile, for at most six hours.
             """)
 
-    @Argument(help: ArgumentHelp("The file to create; - writes to standard output.", valueName: "file"))
+    @Argument(help: .value("file", "The file to create; - writes to standard output."))
     var file: String
 
     @OptionGroup var options: ReadingOptions
@@ -99,14 +99,10 @@ struct BackupCommand: AsyncParsableCommand {
     }
 
     private func json(_ report: Backup.Report) -> String {
-        jsonLine { writer in
-            writer.field("file", file)
-            writer.field("id", report.manifest.id)
-            writer.field("at", report.manifest.at.rfc3339)
-            writer.field("record", Int(clamping: report.manifest.record))
-            writer.field("files", report.manifest.files)
-            writer.field("bytes", report.manifest.bytes)
-            writer.field("missingFiles", report.missingContents)
-        }
+        jsonLine([
+            "file": file, "id": report.manifest.id, "at": report.manifest.at.rfc3339,
+            "record": Int(clamping: report.manifest.record), "files": report.manifest.files,
+            "bytes": report.manifest.bytes, "missingFiles": report.missingContents,
+        ])
     }
 }

@@ -14,13 +14,13 @@ struct Chat: AsyncParsableCommand {
             status is 1 if a message or a reply became a dead letter.
             """)
 
-    @Option(help: ArgumentHelp("The business, when there is more than one.", valueName: "business"))
+    @Option(help: .value("business", "The business, when there is more than one."))
     var business: String?
 
-    @Option(help: ArgumentHelp("The customer who writes.", valueName: "id"))
+    @Option(help: .value("id", "The customer who writes."))
     var customer = Simulate.defaultCustomer
 
-    @Option(help: ArgumentHelp("How long to wait for the end of each delivery.", valueName: "seconds"))
+    @Option(help: .value("seconds", "How long to wait for the end of each delivery."))
     var timeout = 60
 
     @Flag(help: "Write one JSON object for each message and each reply; /json switches it.")
@@ -30,12 +30,8 @@ struct Chat: AsyncParsableCommand {
     @OptionGroup var options: ServerOptions
 
     func validate() throws {
-        guard (1...86_400).contains(timeout) else {
-            throw ValidationError("--timeout takes 1 to 86400 seconds.")
-        }
-        guard (1...512).contains(customer.utf8.count) else {
-            throw ValidationError("A customer's identifier has 1 to 512 bytes.")
-        }
+        try require((1...86_400).contains(timeout), "--timeout takes 1 to 86400 seconds.")
+        try require((1...512).contains(customer.utf8.count), "A customer's identifier has 1 to 512 bytes.")
     }
 
     func run() async throws {

@@ -18,7 +18,7 @@ struct Config: AsyncParsableCommand {
                 business's identity provider for its discovery document and its keys.
                 """)
 
-        @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+        @Option(help: .value("file", "The server's configuration file."))
         var config: String
 
         @Flag(help: "Ask the identity providers for their discovery documents and keys.")

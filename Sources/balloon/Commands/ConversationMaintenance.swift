@@ -94,12 +94,10 @@ enum VerificationRendering {
 
     /// `{"problem":"missing","file":"…","record":12}`, with `line` where there is one.
     static func json(_ problem: StoreProblem) -> String {
-        jsonLine { writer in
-            writer.field("problem", problem.kind.rawValue)
-            writer.field("file", problem.file)
-            writer.field("line", problem.line > 0 ? problem.line : nil)
-            writer.field("record", problem.record.map { Int(clamping: $0) })
-        }
+        jsonLine([
+            "problem": problem.kind.rawValue, "file": problem.file,
+            "line": problem.line > 0 ? problem.line : nil, "record": problem.record.map { Int(clamping: $0) },
+        ])
     }
 
     static func text(_ result: StoreVerification) -> String {
@@ -110,14 +108,10 @@ enum VerificationRendering {
 
     /// `{"segments":1,"records":4,"conversations":1,"lines":2,"comparedLines":2,"problems":0}`.
     static func json(_ result: StoreVerification) -> String {
-        jsonLine { writer in
-            writer.field("segments", result.segments)
-            writer.field("records", result.records)
-            writer.field("conversations", result.conversations)
-            writer.field("lines", result.lines)
-            writer.field("comparedLines", result.comparedLines)
-            writer.field("problems", result.problems)
-        }
+        jsonLine([
+            "segments": result.segments, "records": result.records, "conversations": result.conversations,
+            "lines": result.lines, "comparedLines": result.comparedLines, "problems": result.problems,
+        ])
     }
 
     static func text(_ rebuilt: Store.Rebuilt) -> String {

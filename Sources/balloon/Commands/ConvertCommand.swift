@@ -22,7 +22,7 @@ struct Convert: AsyncParsableCommand {
 
         @Option(
             name: .customLong("image-host"),
-            help: ArgumentHelp("A host from which images may be loaded; can be repeated.", valueName: "host"))
+            help: .value("host", "A host from which images may be loaded; can be repeated."))
         var imageHosts: [String] = []
 
         func run() async throws {

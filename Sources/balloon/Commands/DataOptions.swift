@@ -7,12 +7,11 @@ import MessageStore
 struct DataOptions: ParsableArguments {
     @Option(
         name: .customLong("data"),
-        help: ArgumentHelp(
-            "The data directory; else that of --config, else BALLOON_DATA_DIRECTORY, else data.",
-            valueName: "dir"))
+        help: .value(
+            "dir", "The data directory; else that of --config, else BALLOON_DATA_DIRECTORY, else data."))
     var directory: String?
 
-    @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+    @Option(help: .value("file", "The server's configuration file."))
     var config: String?
 
     /// The data directory that the options, the configuration or the environment name; otherwise `data`.
@@ -40,7 +39,7 @@ struct DataOptions: ParsableArguments {
 
 /// The option of a command whose work continues in the server when the command is interrupted.
 struct ResumedJob: ParsableArguments {
-    @Option(help: ArgumentHelp("Wait for this running job.", valueName: "id"))
+    @Option(help: .value("id", "Wait for this running job."))
     var resume: String?
 
     func validate() throws {
@@ -52,7 +51,17 @@ struct ResumedJob: ParsableArguments {
 }
 
 extension ArgumentHelp {
+    /// The help of an option or argument whose value is called `name`.
+    static func value(_ name: String, _ text: String) -> ArgumentHelp {
+        ArgumentHelp(text, valueName: name)
+    }
+
     /// The help of an option that names a business, or chooses what concerns it.
     static let business = ArgumentHelp(
         "The business: its slug, its identifier, or the beginning of either.", valueName: "business")
+}
+
+/// Throws a usage error unless the arguments agree.
+func require(_ isMet: Bool, _ text: @autoclosure () -> String) throws(ValidationError) {
+    guard isMet else { throw ValidationError(text()) }
 }

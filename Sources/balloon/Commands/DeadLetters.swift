@@ -96,10 +96,7 @@ struct DeadLetters: AsyncParsableCommand {
 
         @OptionGroup var choice: DeadLetterChoice
 
-        @Option(
-            help: ArgumentHelp(
-                "Send this message instead of the named reply, with a new id.", valueName: "file")
-        )
+        @Option(help: .value("file", "Send this message instead of the named reply, with a new id."))
         var edit: String?
 
         @OptionGroup var options: ReadingOptions

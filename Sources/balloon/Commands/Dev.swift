@@ -24,16 +24,15 @@ struct Dev: AsyncParsableCommand {
 
     static let defaultDirectory = "data"
 
-    @Option(
-        help: ArgumentHelp(
-            "The address to listen on; with port 0 the system chooses a port.", valueName: "host:port"))
+    @Option(help: .value("host:port", "The address to listen on; with port 0 the system chooses a port."))
     var listen = SocketAddress.tcp(host: "127.0.0.1", port: 8080)
 
     @Option(
         name: .customLong("data"),
-        help: ArgumentHelp(
-            "The data directory; the default is BALLOON_DATA_DIRECTORY, else data, and never that of --config.",
-            valueName: "dir"))
+        help: .value(
+            "dir",
+            "The data directory; the default is BALLOON_DATA_DIRECTORY, else data, and never that of --config."
+        ))
     var directory: String?
 
     private var data: String {
@@ -48,9 +47,8 @@ struct Dev: AsyncParsableCommand {
     @OptionGroup var choice: DevelopmentHandler
 
     @Option(
-        help: ArgumentHelp(
-            "A rule for the simulated gateway: ENDPOINT=WHAT[,times=N][,every=N]; may be repeated.",
-            valueName: "rule"))
+        help: .value(
+            "rule", "A rule for the simulated gateway: ENDPOINT=WHAT[,times=N][,every=N]; may be repeated."))
     var misbehave: [MisbehaviourRule] = []
 
     @Flag(
@@ -58,14 +56,10 @@ struct Dev: AsyncParsableCommand {
         help: "Restart a handler that is a program when its file, or a source below its folder, changes.")
     var reload = true
 
-    @Option(
-        help: ArgumentHelp(
-            "Read the pages' files from this folder for each request, for work on them.", valueName: "dir"))
+    @Option(help: .value("dir", "Read the pages' files from this folder for each request, for work on them."))
     var webDir: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "A folder with scenarios, which the phone's page lists, plays and saves.", valueName: "dir"))
+    @Option(help: .value("dir", "A folder with scenarios, which the phone's page lists, plays and saves."))
     var scenarios: String?
 
     @OptionGroup var inspector: InspectorOptions

@@ -36,21 +36,19 @@ struct DeviceOptions: ParsableArguments {
     var device = Device.iphone
 
     @Option(
-        help: ArgumentHelp(
-            "The capabilities, instead of those of --device, as Apple sends them: QUICK,LIST,TIME,AUTH,AUTH2,FORM.",
-            valueName: "list"))
+        help: .value(
+            "list",
+            "The capabilities, instead of those of --device, as Apple sends them: QUICK,LIST,TIME,AUTH,AUTH2,FORM."
+        ))
     var capabilities: String?
 
-    @Option(help: ArgumentHelp("The device's language and region, such as de_DE.", valueName: "locale"))
+    @Option(help: .value("locale", "The device's language and region, such as de_DE."))
     var locale: String?
 
-    @Option(
-        help: ArgumentHelp("The purpose that the customer's link to the business names.", valueName: "text"))
+    @Option(help: .value("text", "The purpose that the customer's link to the business names."))
     var intent: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The department that the customer's link to the business names.", valueName: "text"))
+    @Option(help: .value("text", "The department that the customer's link to the business names."))
     var group: String?
 
     /// Returns the given customer with the device of these options.

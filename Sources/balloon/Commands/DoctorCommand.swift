@@ -15,10 +15,10 @@ struct DoctorCommand: AsyncParsableCommand {
             Exits with 1 when there is a problem; a warning alone exits with 0.
             """)
 
-    @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+    @Option(help: .value("file", "The server's configuration file."))
     var config: String
 
-    @Option(help: ArgumentHelp("The data directory, instead of the configured one.", valueName: "dir"))
+    @Option(help: .value("dir", "The data directory, instead of the configured one."))
     var data: String?
 
     @Flag(help: "Make no request to the gateway.")
@@ -41,12 +41,7 @@ struct DoctorCommand: AsyncParsableCommand {
 extension DoctorFinding {
     /// One line of JSON: `{"check":"clock","state":"problem","text":"…","remedy":"…"}`.
     var line: String {
-        jsonLine { writer in
-            writer.field("check", check)
-            writer.field("state", state.rawValue)
-            writer.field("text", text)
-            writer.field("remedy", remedy)
-        }
+        jsonLine(["check": check, "state": state.rawValue, "text": text, "remedy": remedy])
     }
 
     /// One line, and a second one with the remedy.

@@ -17,9 +17,10 @@ struct Erase: AsyncParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp(
-            "A customer's identifier, also a tel: one; may be repeated. - reads one from each line of standard input.",
-            valueName: "id"))
+        help: .value(
+            "id",
+            "A customer's identifier, also a tel: one; may be repeated. - reads one from each line of standard input."
+        ))
     var customer: [String]
 
     @Flag(help: "Only count what would be erased.")
@@ -66,10 +67,9 @@ struct Erase: AsyncParsableCommand {
                 if !line.isEmpty { customers.insert(CustomerID(line)) }
             }
         }
-        guard (1...ErasureRequest.maximumCustomers).contains(customers.count) else {
-            throw ValidationError(
-                "Name 1 to \(ErasureRequest.maximumCustomers) customers; repeat the command for others.")
-        }
+        try require(
+            (1...ErasureRequest.maximumCustomers).contains(customers.count),
+            "Name 1 to \(ErasureRequest.maximumCustomers) customers; repeat the command for others.")
         return customers
     }
 

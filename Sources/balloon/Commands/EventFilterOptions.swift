@@ -13,11 +13,10 @@ struct EventFilterOptions: ParsableArguments {
     @Option(help: "Only events of this kind, or replyFailed.")
     var kind: Subscription?
 
-    @Option(
-        help: ArgumentHelp("Only events that arrived at this time or later (RFC 3339).", valueName: "time"))
+    @Option(help: .value("time", "Only events that arrived at this time or later (RFC 3339)."))
     var since: Timestamp?
 
-    @Option(help: ArgumentHelp("Only events that arrived before this time (RFC 3339).", valueName: "time"))
+    @Option(help: .value("time", "Only events that arrived before this time (RFC 3339)."))
     var until: Timestamp?
 
     @Option(help: "Only events with this status.")

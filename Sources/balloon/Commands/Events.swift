@@ -98,9 +98,7 @@ struct Events: AsyncParsableCommand {
             StandardStream.error.write("\(count) would be delivered again; add --send to do it\n")
         }
     }
-}
 
-extension Events {
     /// `balloon events drop`: ends pending messages without their handlers.
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

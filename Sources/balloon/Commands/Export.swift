@@ -1,6 +1,7 @@
 import ArgumentParser
 import BalloonPOSIX
 import BusinessMessages
+import MessageServer
 import MessageStore
 
 /// `balloon export`: copies conversations to a folder, for a customer who asks for them or for another system.
@@ -15,10 +16,10 @@ struct Export: AsyncParsableCommand {
             it ends in .new. Not included: replies that wait to be sent, and what handlers stored.
             """)
 
-    @Argument(help: ArgumentHelp("The folder to create.", valueName: "folder"))
+    @Argument(help: .value("folder", "The folder to create."))
     var folder: String
 
-    @Option(help: ArgumentHelp("The customer's whole identifier.", valueName: "id"))
+    @Option(help: .value("id", "The customer's whole identifier."))
     var customer: String?
 
     @Option(help: .business)
@@ -84,12 +85,9 @@ struct Export: AsyncParsableCommand {
     }
 
     private func json(_ counts: ExportFolder.Counts) -> String {
-        jsonLine { writer in
-            writer.field("folder", folder)
-            writer.field("conversations", counts.conversations)
-            writer.field("lines", counts.lines)
-            writer.field("files", counts.files)
-            writer.field("missingFiles", counts.missingFiles)
-        }
+        jsonLine([
+            "folder": folder, "conversations": counts.conversations, "lines": counts.lines,
+            "files": counts.files, "missingFiles": counts.missingFiles,
+        ])
     }
 }

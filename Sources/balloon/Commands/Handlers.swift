@@ -71,10 +71,7 @@ struct Handlers: AsyncParsableCommand {
             _ = try await ask(ControlOperations.restartHandler, business, options)
             options.write(
                 "\(business) restarted\n",
-                json: jsonLine { writer in
-                    writer.field("business", business)
-                    writer.field("restarted", true)
-                })
+                json: jsonLine(["business": business, "restarted": true]))
         }
     }
 
@@ -93,7 +90,7 @@ struct Handlers: AsyncParsableCommand {
             guard let lines = try JSONDocument(answer).root["lines"]?.elements else { return }
             for line in lines {
                 let text = line.string ?? ""
-                options.write(terminalText(text) + "\n", json: jsonLine { $0.field("line", text) })
+                options.write(terminalText(text) + "\n", json: jsonLine(["line": text]))
             }
         }
     }
@@ -129,29 +126,25 @@ struct Handlers: AsyncParsableCommand {
         @Argument(help: "The program and its arguments; put -- before arguments that begin with a dash.")
         var program: [String]
 
-        @Option(help: ArgumentHelp("A file with the handler's \"config\".", valueName: "file"))
+        @Option(help: .value("file", "A file with the handler's \"config\"."))
         var config: String?
 
         @Option(
-            help: ArgumentHelp(
-                "A directory with events of your own: one message of a customer in each .json file.",
-                valueName: "dir"))
+            help: .value(
+                "dir", "A directory with events of your own: one message of a customer in each .json file."))
         var events: String?
 
         @Option(
-            help: ArgumentHelp(
-                "A queue of the business; a hand-off to a queue that is not given fails the check.",
-                valueName: "id"))
+            help: .value(
+                "id", "A queue of the business; a hand-off to a queue that is not given fails the check."))
         var queue: [String] = []
 
-        @Option(help: ArgumentHelp("The time limit of one event.", valueName: "seconds"))
+        @Option(help: .value("seconds", "The time limit of one event."))
         var deadline = 30
 
         func validate() throws {
             // The same range as for `deadlineSeconds` in a business's file.
-            guard (1...300).contains(deadline) else {
-                throw ValidationError("--deadline takes 1 to 300 seconds.")
-            }
+            try require((1...300).contains(deadline), "--deadline takes 1 to 300 seconds.")
         }
 
         func run() async throws {

@@ -16,25 +16,21 @@ struct HealthCheck: AsyncParsableCommand {
             socket only, and prints the state of every check of /readyz.
             """)
 
-    @Option(help: ArgumentHelp("The server's listening address.", valueName: "host:port"))
+    @Option(help: .value("host:port", "The server's listening address."))
     var listen: SocketAddress?
 
-    @Option(help: ArgumentHelp("The server's base URL, instead of --listen.", valueName: "url"))
+    @Option(help: .value("url", "The server's base URL, instead of --listen."))
     var url: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The server's data directory; the default is BALLOON_DATA_DIRECTORY, else data.",
-            valueName: "dir"))
+        help: .value("dir", "The server's data directory; the default is BALLOON_DATA_DIRECTORY, else data."))
     var data: String?
 
     @Flag(help: "Check whether the server is ready, and print every check with its state and reason.")
     var verbose = false
 
     func validate() throws {
-        guard listen == nil || url == nil else {
-            throw ValidationError("--listen and --url exclude each other.")
-        }
+        try require(listen == nil || url == nil, "--listen and --url exclude each other.")
         if verbose, listen != nil || url != nil {
             throw ValidationError("--verbose uses the control socket; omit --listen and --url.")
         }

@@ -25,15 +25,14 @@ struct Initialize: ParsableCommand {
         }
     }
 
-    @Argument(help: ArgumentHelp("The directory to write to.", valueName: "dir"))
+    @Argument(help: .value("dir", "The directory to write to."))
     var directory = "."
 
     @Option(help: "The handler's language.")
     var handler: Language
 
     @Option(
-        help: ArgumentHelp(
-            "The path of this server's package, relative to dir; for a handler in Swift.", valueName: "dir"))
+        help: .value("dir", "The path of this server's package, relative to dir; for a handler in Swift."))
     var package = "../balloon"
 
     func validate() throws {

@@ -18,12 +18,12 @@ struct LogLevelCommand: AsyncParsableCommand {
         transform: parsed)
     var level: String?
 
-    @Option(help: ArgumentHelp("Change only the lines of this business.", valueName: "slug"))
+    @Option(help: .value("slug", "Change only the lines of this business."))
     var business: String?
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("The time of the change, such as 30s, 10m or 2h; 1 s to 24 h.", valueName: "time"),
+        help: .value("time", "The time of the change, such as 30s, 10m or 2h; 1 s to 24 h."),
         transform: seconds)
     var time = 600
 
@@ -32,9 +32,7 @@ struct LogLevelCommand: AsyncParsableCommand {
     private static let reset = "reset"
 
     func validate() throws {
-        guard business == nil || (level != nil && level != Self.reset) else {
-            throw ValidationError("--business needs a level.")
-        }
+        try require(business == nil || (level != nil && level != Self.reset), "--business needs a level.")
     }
 
     func run() async throws {

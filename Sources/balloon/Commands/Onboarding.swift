@@ -13,7 +13,7 @@ struct Onboarding: ParsableCommand {
 
     /// The argument and the options of a command about one claim.
     struct Claim: ParsableArguments {
-        @Argument(help: ArgumentHelp("The claim, as list prints it.", valueName: "claim"))
+        @Argument(help: .value("claim", "The claim, as list prints it."))
         var name: String
 
         @OptionGroup var options: ReadingOptions
@@ -104,9 +104,9 @@ struct Onboarding: ParsableCommand {
         @OptionGroup var claim: Claim
 
         @Option(
-            help: ArgumentHelp(
-                "The business's name in commands, and the file's without .json: 1 to 64 of a-z, 0-9 and -.",
-                valueName: "slug"))
+            help: .value(
+                "slug",
+                "The business's name in commands, and the file's without .json: 1 to 64 of a-z, 0-9 and -."))
         var slug: String
 
         func run() throws {

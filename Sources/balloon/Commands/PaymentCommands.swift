@@ -22,7 +22,7 @@ struct PaymentsCommand: AsyncParsableCommand {
                 deadletters retry or drop.
                 """)
 
-        @Option(help: ArgumentHelp("Only attempts of the business with this slug.", valueName: "slug"))
+        @Option(help: .value("slug", "Only attempts of the business with this slug."))
         var business: String?
 
         @OptionGroup var options: ReadingOptions
@@ -47,16 +47,10 @@ struct PaymentsCommand: AsyncParsableCommand {
 
     /// The latest state of an attempt as one line of JSON.
     static func json(_ entry: PaymentRecordList.Entry) -> String {
-        jsonLine { writer in
-            writer.field("at", entry.at)
-            writer.field("business", entry.slug)
-            writer.field("request", entry.request)
-            writer.field("attempt", entry.attempt)
-            writer.field("state", entry.state)
-            writer.field("amount", entry.amount)
-            writer.field("currency", entry.currency)
-            writer.field("reference", entry.reference)
-            writer.field("customer", entry.customer)
-        }
+        jsonLine([
+            "at": entry.at, "business": entry.slug, "request": entry.request, "attempt": entry.attempt,
+            "state": entry.state, "amount": entry.amount, "currency": entry.currency,
+            "reference": entry.reference, "customer": entry.customer,
+        ])
     }
 }

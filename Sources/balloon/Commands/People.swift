@@ -68,12 +68,10 @@ struct People: AsyncParsableCommand {
         @Argument(help: "The business's slug.")
         var business: String
 
-        @Option(help: ArgumentHelp("The text that customers get, such as \"Back at 9.\".", valueName: "text"))
+        @Option(help: .value("text", "The text that customers get, such as \"Back at 9.\"."))
         var text: String
 
-        @Option(
-            help: ArgumentHelp(
-                "When people are there again, such as 2026-12-01T09:00:00+01:00.", valueName: "time"))
+        @Option(help: .value("time", "When people are there again, such as 2026-12-01T09:00:00+01:00."))
         var until: String?
 
         @OptionGroup var options: ReadingOptions
@@ -103,7 +101,7 @@ struct People: AsyncParsableCommand {
         @Argument(help: "The business's slug; not needed when there is only one.")
         var business: String?
 
-        @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+        @Option(help: .value("file", "The server's configuration file."))
         var config: String
 
         @Option(help: "The intent of the link that opened the conversation.")
@@ -118,13 +116,13 @@ struct People: AsyncParsableCommand {
         @Option(help: "A message of the customer; may be given several times.")
         var text: [String] = []
 
-        @Option(help: ArgumentHelp("The person who answered last, a moment ago.", valueName: "id"))
+        @Option(help: .value("id", "The person who answered last, a moment ago."))
         var lastPerson: String?
 
-        @Option(help: ArgumentHelp("The queue that the handler's answer names.", valueName: "id"))
+        @Option(help: .value("id", "The queue that the handler's answer names."))
         var queue: String?
 
-        @Option(help: ArgumentHelp("The priority that the handler's answer names, 0 to 9.", valueName: "n"))
+        @Option(help: .value("n", "The priority that the handler's answer names, 0 to 9."))
         var priority: Int?
 
         func run() async throws {
@@ -177,9 +175,6 @@ struct People: AsyncParsableCommand {
         }
         options.write(
             "\(business) is \(isOpen ? "open" : "closed")\n",
-            json: jsonLine { writer in
-                writer.field("business", business)
-                writer.field("open", isOpen)
-            })
+            json: jsonLine(["business": business, "open": isOpen]))
     }
 }

@@ -16,10 +16,10 @@ extension People {
         @Argument(help: "The business's slug.")
         var business: String
 
-        @Option(help: ArgumentHelp("Only conversations that ended then or later.", valueName: "time"))
+        @Option(help: .value("time", "Only conversations that ended then or later."))
         var from: Timestamp?
 
-        @Option(help: ArgumentHelp("Only conversations that ended before.", valueName: "time"))
+        @Option(help: .value("time", "Only conversations that ended before."))
         var to: Timestamp?
 
         @Option(help: "A row for each hour of the day (in the zone of the hours, else UTC), queue or person.")

@@ -71,9 +71,7 @@ struct ReadingOptions: ParsableArguments {
         }
         try Store.check(data)
     }
-}
 
-extension ReadingOptions {
     /// Writes the names of a list's columns, if the output is text on a terminal.
     func writeHeader(_ columns: String...) {
         guard !json, StandardStream.output.isTerminal else { return }

@@ -21,12 +21,10 @@ struct RestoreCommand: AsyncParsableCommand {
             restored directory has problems; it lists them.
             """)
 
-    @Argument(help: ArgumentHelp("The backup; - reads standard input.", valueName: "file"))
+    @Argument(help: .value("file", "The backup; - reads standard input."))
     var file: String
 
-    @Option(
-        help: ArgumentHelp(
-            "The latest ledger of erasures; else the one that the configuration names.", valueName: "file"))
+    @Option(help: .value("file", "The latest ledger of erasures; else the one that the configuration names."))
     var erasures: String?
 
     @Flag(help: "Restore without a ledger: customers that were erased since the backup return.")
@@ -114,14 +112,10 @@ struct RestoreCommand: AsyncParsableCommand {
     }
 
     private func json(_ report: Restoration.Report, _ data: String) -> String {
-        jsonLine { writer in
-            writer.field("data", data)
-            writer.field("backup", report.manifest.id)
-            writer.field("at", report.manifest.at.rfc3339)
-            writer.field("record", Int(clamping: report.manifest.record))
-            writer.field("files", report.manifest.files)
-            writer.field("bytes", report.manifest.bytes)
-            writer.field("erasedConversations", report.erased.conversations)
-        }
+        jsonLine([
+            "data": data, "backup": report.manifest.id, "at": report.manifest.at.rfc3339,
+            "record": Int(clamping: report.manifest.record), "files": report.manifest.files,
+            "bytes": report.manifest.bytes, "erasedConversations": report.erased.conversations,
+        ])
     }
 }

@@ -22,7 +22,7 @@ struct RetentionCommands: AsyncParsableCommand {
             abstract:
                 "Read the apps and their folders, and report everything that the App Store would refuse.")
 
-        @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+        @Option(help: .value("file", "The server's configuration file."))
         var config: String
 
         func run() throws {
@@ -92,8 +92,7 @@ struct RetentionCommands: AsyncParsableCommand {
 
         @OptionGroup var options: RetentionOptions
 
-        @Option(
-            help: ArgumentHelp("The longest wait for Apple's approval, in minutes.", valueName: "minutes"))
+        @Option(help: .value("minutes", "The longest wait for Apple's approval, in minutes."))
         var wait = 10
 
         @Flag(help: "Print what would be uploaded, set and deleted, and change nothing.")
@@ -103,7 +102,7 @@ struct RetentionCommands: AsyncParsableCommand {
         var yes = false
 
         func validate() throws {
-            guard (0...1440).contains(wait) else { throw ValidationError("--wait takes 0 to 1440.") }
+            try require((0...1440).contains(wait), "--wait takes 0 to 1440.")
         }
 
         func run() async throws {
@@ -132,7 +131,7 @@ struct RetentionCommands: AsyncParsableCommand {
 
         @OptionGroup var options: RetentionOptions
 
-        @Option(help: ArgumentHelp("The new address.", valueName: "url"))
+        @Option(help: .value("url", "The new address."))
         var set: String?
 
         @Flag(help: "Delete the address.")
@@ -172,18 +171,14 @@ struct RetentionCommands: AsyncParsableCommand {
 
         @OptionGroup var options: RetentionOptions
 
-        @Option(
-            help: ArgumentHelp(
-                "Start a test with this subscription of the sandbox.", valueName: "originalTransactionId"))
+        @Option(help: .value("originalTransactionId", "Start a test with this subscription of the sandbox."))
         var start: String?
 
-        @Option(help: ArgumentHelp("Print the result of this test.", valueName: "requestId"))
+        @Option(help: .value("requestId", "Print the result of this test."))
         var result: String?
 
         func validate() throws {
-            guard (start == nil) != (result == nil) else {
-                throw ValidationError("Give either --start or --result.")
-            }
+            try require((start == nil) != (result == nil), "Give either --start or --result.")
         }
 
         func run() async throws {
@@ -205,30 +200,27 @@ struct RetentionCommands: AsyncParsableCommand {
 
 /// The options that name an app and an environment of the App Store.
 struct RetentionOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+    @Option(help: .value("file", "The server's configuration file."))
     var config: String
 
-    @Option(help: ArgumentHelp("The app; may be left out when there is one.", valueName: "slug"))
+    @Option(help: .value("slug", "The app; may be left out when there is one."))
     var app: String?
 
-    @Option(help: ArgumentHelp("sandbox or production.", valueName: "environment"))
+    @Option(help: .value("environment", "sandbox or production."))
     var environment = "sandbox"
 
-    @Option(
-        help: ArgumentHelp("The address of a simulator on this machine instead of Apple's.", valueName: "url")
-    )
+    @Option(help: .value("url", "The address of a simulator on this machine instead of Apple's."))
     var api: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The data directory of balloon dev, whose simulated App Store is called instead of Apple's.",
-            valueName: "dir"))
+        help: .value(
+            "dir",
+            "The data directory of balloon dev, whose simulated App Store is called instead of Apple's."))
     var data: String?
 
     func validate() throws {
-        guard RetentionEnvironment(name: environment) != nil else {
-            throw ValidationError("--environment takes sandbox or production.")
-        }
+        try require(
+            RetentionEnvironment(name: environment) != nil, "--environment takes sandbox or production.")
         if let api, !api.hasPrefix("http://127.0.0.1:") {
             throw ValidationError("--api takes http://127.0.0.1:PORT.")
         }

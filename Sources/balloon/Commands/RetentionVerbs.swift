@@ -27,7 +27,7 @@ struct RetentionImages: AsyncParsableCommand {
 
         @OptionGroup var options: ConfirmedRetentionOptions
 
-        @Argument(help: ArgumentHelp("The file's name in the folder images.", valueName: "name"))
+        @Argument(help: .value("name", "The file's name in the folder images."))
         var name: String
 
         func run() async throws {
@@ -50,7 +50,7 @@ struct RetentionImages: AsyncParsableCommand {
 
         @OptionGroup var options: ConfirmedRetentionOptions
 
-        @Argument(help: ArgumentHelp("The image's identifier, or its name in the folder.", valueName: "id"))
+        @Argument(help: .value("id", "The image's identifier, or its name in the folder."))
         var name: String
 
         func run() async throws {
@@ -84,7 +84,7 @@ struct RetentionTexts: AsyncParsableCommand {
 
         @OptionGroup var options: ConfirmedRetentionOptions
 
-        @Argument(help: ArgumentHelp("The message's name in the folder.", valueName: "name"))
+        @Argument(help: .value("name", "The message's name in the folder."))
         var name: String
 
         func run() async throws {
@@ -104,7 +104,7 @@ struct RetentionTexts: AsyncParsableCommand {
 
         @OptionGroup var options: ConfirmedRetentionOptions
 
-        @Argument(help: ArgumentHelp("The message's identifier, or its name in the folder.", valueName: "id"))
+        @Argument(help: .value("id", "The message's identifier, or its name in the folder."))
         var name: String
 
         func run() async throws {
@@ -123,10 +123,10 @@ struct RetentionDefaults: AsyncParsableCommand {
 
     /// The product and locale of a default message.
     struct Place: ParsableArguments {
-        @Argument(help: ArgumentHelp("The product.", valueName: "productId"))
+        @Argument(help: .value("productId", "The product."))
         var product: String
 
-        @Argument(help: ArgumentHelp("The locale's short code, such as en-US.", valueName: "locale"))
+        @Argument(help: .value("locale", "The locale's short code, such as en-US."))
         var locale: String
 
         func key() throws(CommandFailure) -> DefaultMessages.Key {
@@ -182,8 +182,7 @@ struct RetentionDefaults: AsyncParsableCommand {
         @OptionGroup var options: ConfirmedRetentionOptions
         @OptionGroup var place: Place
 
-        @Argument(
-            help: ArgumentHelp("The message's name in the folder, or its identifier.", valueName: "message"))
+        @Argument(help: .value("message", "The message's name in the folder, or its identifier."))
         var message: String
 
         func run() async throws {

@@ -20,26 +20,23 @@ struct ReviewCommand: AsyncParsableCommand {
 
     @OptionGroup var choice: DevelopmentHandler
 
-    @Option(help: ArgumentHelp("The business, when there is more than one.", valueName: "business"))
+    @Option(help: .value("business", "The business, when there is more than one."))
     var business: String?
 
-    @Option(help: ArgumentHelp("What the business says about itself.", valueName: "file"))
+    @Option(help: .value("file", "What the business says about itself."))
     var brief: String?
 
     @Option(
-        help: ArgumentHelp("The checks to judge, such as C9-C15,C3.", valueName: "checks"),
-        transform: ReviewCommand.checks)
+        help: .value("checks", "The checks to judge, such as C9-C15,C3."), transform: ReviewCommand.checks)
     var only: [ReviewCheck] = []
 
     @Flag(help: "Write one JSON object with the results and the transcripts.")
     var json = false
 
-    @Option(help: ArgumentHelp("Write the results as JUnit's XML to this file.", valueName: "file"))
+    @Option(help: .value("file", "Write the results as JUnit's XML to this file."))
     var junit: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Write the results and the transcripts as an HTML page to this file.", valueName: "file"))
+    @Option(help: .value("file", "Write the results and the transcripts as an HTML page to this file."))
     var html: String?
 
     @Flag(help: "Print a brief from the business's file, ask for the rest at a terminal, and play nothing.")
@@ -60,19 +57,15 @@ struct ReviewCommand: AsyncParsableCommand {
     @OptionGroup var log: LogOptions
 
     func validate() throws {
-        guard [writeBrief, script, msp, conversations].count(where: \.self) <= 1 else {
-            throw ValidationError("--write-brief, --script, --msp and --conversations exclude each other.")
-        }
-        guard !conversations || choice.config != nil else {
-            throw ValidationError("--conversations needs --config.")
-        }
+        try require(
+            [writeBrief, script, msp, conversations].count(where: \.self) <= 1,
+            "--write-brief, --script, --msp and --conversations exclude each other.")
+        try require(!conversations || choice.config != nil, "--conversations needs --config.")
         let isReport = !(writeBrief || script || msp)
-        guard isReport || !(json || junit != nil || html != nil) else {
-            throw ValidationError("--json, --junit and --html belong to a review.")
-        }
-        guard only.isEmpty || (isReport && !conversations) else {
-            throw ValidationError("--only belongs to a review.")
-        }
+        try require(
+            isReport || !(json || junit != nil || html != nil),
+            "--json, --junit and --html belong to a review.")
+        try require(only.isEmpty || (isReport && !conversations), "--only belongs to a review.")
     }
 
     private static func checks(_ text: String) throws -> [ReviewCheck] {

@@ -23,16 +23,15 @@ struct ScenarioCommands: AsyncParsableCommand {
                 with 65 for an invalid file, and with 69 when the handler does not start.
                 """)
 
-        @Argument(help: ArgumentHelp("The scenarios.", valueName: "file"))
+        @Argument(help: .value("file", "The scenarios."))
         var files: [String]
 
         @OptionGroup var choice: DevelopmentHandler
 
-        @Option(
-            help: ArgumentHelp("The business, when there is more than one.", valueName: "business"))
+        @Option(help: .value("business", "The business, when there is more than one."))
         var business: String?
 
-        @Option(help: ArgumentHelp("Write the results as JUnit's XML to this file.", valueName: "file"))
+        @Option(help: .value("file", "Write the results as JUnit's XML to this file."))
         var junit: String?
 
         @OptionGroup var log: LogOptions

@@ -16,10 +16,10 @@ struct Send: AsyncParsableCommand {
             answers in it; when another person has it, the command exits with 1 and names that person.
             """)
 
-    @Option(help: ArgumentHelp("The customer's identifier; tel:+… for an invitation.", valueName: "id"))
+    @Option(help: .value("id", "The customer's identifier; tel:+… for an invitation."))
     var to: String
 
-    @Option(help: ArgumentHelp("The business, when there is more than one.", valueName: "slug"))
+    @Option(help: .value("slug", "The business, when there is more than one."))
     var business: String?
 
     @OptionGroup var content: SendContent
@@ -27,18 +27,16 @@ struct Send: AsyncParsableCommand {
     @Flag(help: "Check the message and print it as it would be sent, without sending it.")
     var dryRun = false
 
-    @Option(help: ArgumentHelp("The maximum wait for Apple's answer, 0 to 50.", valueName: "seconds"))
+    @Option(help: .value("seconds", "The maximum wait for Apple's answer, 0 to 50."))
     var wait = 30
 
     @Flag(help: "Mark the message as written by a program, like the replies of handlers.")
     var autoReply = false
 
-    @Option(
-        help: ArgumentHelp(
-            "The identifier of the person who writes, and claims the conversation.", valueName: "id"))
+    @Option(help: .value("id", "The identifier of the person who writes, and claims the conversation."))
     var person: String?
 
-    @Option(help: ArgumentHelp("The name of the person, for other people.", valueName: "name"))
+    @Option(help: .value("name", "The name of the person, for other people."))
     var personName: String?
 
     @Flag(help: "Take the conversation over from another person.")
@@ -50,13 +48,10 @@ struct Send: AsyncParsableCommand {
     @OptionGroup var options: ServerOptions
 
     func validate() throws {
-        guard (0...50).contains(wait) else { throw ValidationError("--wait takes 0 to 50 seconds.") }
-        guard person == nil || !autoReply else {
-            throw ValidationError("Use either --person or --auto-reply, not both.")
-        }
-        guard person != nil || (personName == nil && !take) else {
-            throw ValidationError("--person-name and --take require --person.")
-        }
+        try require((0...50).contains(wait), "--wait takes 0 to 50 seconds.")
+        try require(person == nil || !autoReply, "Use either --person or --auto-reply, not both.")
+        try require(
+            person != nil || (personName == nil && !take), "--person-name and --take require --person.")
         _ = try author()
     }
 
@@ -131,26 +126,23 @@ extension SendAnswer {
 
 /// The content to send: a text, a message or a link; a text may have files.
 struct SendContent: ParsableArguments {
-    @Option(help: ArgumentHelp("A text.", valueName: "text"))
+    @Option(help: .value("text", "A text."))
     var text: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "A file with a message in Apple's JSON format; - is standard input.", valueName: "file")
-    )
+    @Option(help: .value("file", "A file with a message in Apple's JSON format; - is standard input."))
     var message: String?
 
     @Option(
-        help: ArgumentHelp(
-            "A request to sign in, as JSON or a file with it: {\"receivedMessage\": {\"title\": \"Sign in\"}}.",
-            valueName: "file|json"))
+        help: .value(
+            "file|json",
+            "A request to sign in, as JSON or a file with it: {\"receivedMessage\": {\"title\": \"Sign in\"}}."
+        ))
     var signIn: String?
 
-    @Option(
-        help: ArgumentHelp("The URL of a web page to send as a link, shown with --title.", valueName: "url"))
+    @Option(help: .value("url", "The URL of a web page to send as a link, shown with --title."))
     var link: String?
 
-    @Option(help: ArgumentHelp("The title of the link.", valueName: "text"))
+    @Option(help: .value("text", "The title of the link."))
     var title: String?
 
     @Flag(
@@ -165,20 +157,20 @@ struct SendContent: ParsableArguments {
     )
     var reusable = false
 
-    @Option(help: ArgumentHelp("A file to attach to the text; may be repeated.", valueName: "file"))
+    @Option(help: .value("file", "A file to attach to the text; may be repeated."))
     var attach: [String] = []
 
     func validate() throws {
         let isText = text != nil || (!attach.isEmpty && message == nil && link == nil && signIn == nil)
-        guard [isText, message != nil, link != nil, signIn != nil].filter({ $0 }).count == 1 else {
-            throw ValidationError("Use exactly one of --text, --message, --sign-in and --link.")
-        }
-        guard attach.isEmpty || isText else { throw ValidationError("--attach requires --text.") }
-        guard (link == nil) == (title == nil) || (preview && title == nil) else {
-            throw ValidationError("--link requires --title or --preview, and --title requires --link.")
-        }
-        guard !preview || link != nil else { throw ValidationError("--preview requires --link.") }
-        guard !reusable || message != nil else { throw ValidationError("--reusable requires --message.") }
+        try require(
+            [isText, message != nil, link != nil, signIn != nil].filter({ $0 }).count == 1,
+            "Use exactly one of --text, --message, --sign-in and --link.")
+        try require(attach.isEmpty || isText, "--attach requires --text.")
+        try require(
+            (link == nil) == (title == nil) || (preview && title == nil),
+            "--link requires --title or --preview, and --title requires --link.")
+        try require(!preview || link != nil, "--preview requires --link.")
+        try require(!reusable || message != nil, "--reusable requires --message.")
     }
 
     /// Returns the message without the members that the server adds.
@@ -192,25 +184,15 @@ struct SendContent: ParsableArguments {
             return try JSONDocument(document.root.replacing(members: ["reusable": Array("true".utf8)]))
         }
         if let signIn { return try Self.signInDocument(signIn) }
-        let json = JSONWriter.object { writer in
-            if let link, preview {
-                writer.field("type", "richLink")
-                writer.object("preview") { writer in
-                    writer.field("url", link)
-                    writer.field("title", title)
-                }
-            } else if let link, let title {
-                writer.field("type", "richLink")
-                writer.object("richLinkData") { writer in
-                    writer.field("url", link)
-                    writer.field("title", title)
-                }
-            } else {
-                writer.field("type", "text")
-                writer.field("body", (text ?? "") + String(repeating: "\u{FFFC}", count: attach.count))
-            }
-        }
-        return try JSONDocument(json)
+        let body = (text ?? "") + String(repeating: "\u{FFFC}", count: attach.count)
+        return try JSONDocument(
+            JSONWriter.object(
+                link == nil
+                    ? ["type": "text", "body": body]
+                    : [
+                        "type": "richLink",
+                        (preview ? "preview" : "richLinkData"): JSONObject(["url": link, "title": title]),
+                    ]))
     }
 
     /// Reads the message of a sign-in request, which may be the value of a member `signIn`.
@@ -221,7 +203,7 @@ struct SendContent: ParsableArguments {
             throw CommandFailure.malformed(path: given, reason: "is not a JSON object")
         }
         if document.root["signIn"] != nil { return document }
-        return try JSONDocument(JSONWriter.object { $0.field("signIn", document.root) })
+        return try JSONDocument(JSONWriter.object(["signIn": document.root]))
     }
 
     /// Returns the files by their absolute paths, because the server has another working directory.

@@ -12,21 +12,21 @@ struct Serve: AsyncParsableCommand {
             the configuration's .json files, reload the businesses, the certificate and its key.
             """)
 
-    @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+    @Option(help: .value("file", "The server's configuration file."))
     var config: String
 
     @Option(
-        help: ArgumentHelp(
-            "The address to listen on, instead of the configured one; with port 0 the system chooses a port.",
-            valueName: "host:port"))
+        help: .value(
+            "host:port",
+            "The address to listen on, instead of the configured one; with port 0 the system chooses a port.")
+    )
     var listen: SocketAddress?
 
-    @Option(help: ArgumentHelp("The data directory, instead of the configured one.", valueName: "dir"))
+    @Option(help: .value("dir", "The data directory, instead of the configured one."))
     var data: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Read the inbox's files from this folder for each request, for work on them.", valueName: "dir"))
+        help: .value("dir", "Read the inbox's files from this folder for each request, for work on them."))
     var webDir: String?
 
     @OptionGroup var log: LogOptions

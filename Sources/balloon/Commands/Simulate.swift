@@ -25,28 +25,25 @@ struct Simulate: AsyncParsableCommand {
     /// The maximum wait for a reply when the server cannot be asked about the delivery, in seconds.
     private static let patience = 20
 
-    @Argument(help: ArgumentHelp("The messages to send.", valueName: "kind|file"))
+    @Argument(help: .value("kind|file", "The messages to send."))
     var messages: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "Choose from what the business offered last: a number from 1, a title, or several with commas.",
-            valueName: "choice"))
+        help: .value(
+            "choice",
+            "Choose from what the business offered last: a number from 1, a title, or several with commas."))
     var choose: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "Fill in a page of the form that the business sent last; may be repeated.",
-            valueName: "page=value"),
+        help: .value(
+            "page=value", "Fill in a page of the form that the business sent last; may be repeated."),
         transform: Simulate.fill)
     var fill: [DeviceChoice.Fill] = []
 
-    @Option(help: ArgumentHelp("The words of each message of kind text.", valueName: "words"))
+    @Option(help: .value("words", "The words of each message of kind text."))
     var text: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "With authentication: sign in as this user at the provider of balloon dev.", valueName: "name"))
+    @Option(help: .value("name", "With authentication: sign in as this user at the provider of balloon dev."))
     var user: String?
 
     @Flag(help: "With authentication: decline at the provider.")
@@ -67,28 +64,25 @@ struct Simulate: AsyncParsableCommand {
     @Flag(help: "With applePay: select an address in another country first.")
     var changeAddress = false
 
-    @Option(
-        help: ArgumentHelp("With applePay: select another shipping method first.", valueName: "id"))
+    @Option(help: .value("id", "With applePay: select another shipping method first."))
     var shippingMethod: String?
 
-    @Option(help: ArgumentHelp("The server's base address; /message is appended to it.", valueName: "url"))
+    @Option(help: .value("url", "The server's base address; /message is appended to it."))
     var to: String?
 
-    @Option(help: ArgumentHelp("The business, when there is more than one.", valueName: "business"))
+    @Option(help: .value("business", "The business, when there is more than one."))
     var business: String?
 
-    @Option(help: ArgumentHelp("The customer who writes.", valueName: "id"))
+    @Option(help: .value("id", "The customer who writes."))
     var customer = defaultCustomer
 
     @Flag(help: "Move interactive data behind a reference, regardless of its size.")
     var large = false
 
-    @Option(help: ArgumentHelp("A file to attach to each text; may be repeated.", valueName: "file"))
+    @Option(help: .value("file", "A file to attach to each text; may be repeated."))
     var attach: [String] = []
 
-    @Option(
-        name: .customLong("repeat"),
-        help: ArgumentHelp("Post each message this many times.", valueName: "times"))
+    @Option(name: .customLong("repeat"), help: .value("times", "Post each message this many times."))
     var repetitions = 1
 
     @Flag(help: "Post the messages and their repetitions in random order.")
@@ -103,7 +97,7 @@ struct Simulate: AsyncParsableCommand {
                 """))
     var wait = false
 
-    @Option(help: ArgumentHelp("How long --wait waits for each message.", valueName: "seconds"))
+    @Option(help: .value("seconds", "How long --wait waits for each message."))
     var timeout = 60
 
     @Flag(help: "Treat a message whose kind has no handler as handled.")
@@ -118,31 +112,24 @@ struct Simulate: AsyncParsableCommand {
 
     func validate() throws {
         let isCancellation = messages == [SimulatedCancellation.name]
-        guard isCancellation || cancellation.isEmpty else {
-            throw ValidationError(
-                "--app, --product, --subscription and --environment need the message cancel.")
-        }
-        guard messages.isEmpty != (choose.isEmpty && fill.isEmpty) else {
-            throw ValidationError("Name a kind or a file, or answer the business with --choose or --fill.")
-        }
-        guard !wantsSignIn || messages == [Kind.authentication.rawValue] else {
-            throw ValidationError("--user, --deny and --classic need the message authentication alone.")
-        }
-        guard !wantsPayment || messages == [Kind.applePay.rawValue] else {
-            throw ValidationError(
-                "--decline, --cancel, --fallback, --change-address and --shipping-method need the message applePay alone."
-            )
-        }
-        guard (1...1000).contains(repetitions) else { throw ValidationError("--repeat takes 1 to 1000.") }
-        guard (1...86_400).contains(timeout) else {
-            throw ValidationError("--timeout takes 1 to 86400 seconds.")
-        }
-        guard text == nil || messages.contains(Kind.text.rawValue) else {
-            throw ValidationError("--text needs a message of kind text.")
-        }
-        guard (1...512).contains(customer.utf8.count) else {
-            throw ValidationError("A customer's identifier has 1 to 512 bytes.")
-        }
+        try require(
+            isCancellation || cancellation.isEmpty,
+            "--app, --product, --subscription and --environment need the message cancel.")
+        try require(
+            messages.isEmpty != (choose.isEmpty && fill.isEmpty),
+            "Name a kind or a file, or answer the business with --choose or --fill.")
+        try require(
+            !wantsSignIn || messages == [Kind.authentication.rawValue],
+            "--user, --deny and --classic need the message authentication alone.")
+        try require(
+            !wantsPayment || messages == [Kind.applePay.rawValue],
+            "--decline, --cancel, --fallback, --change-address and --shipping-method need the message applePay alone."
+        )
+        try require((1...1000).contains(repetitions), "--repeat takes 1 to 1000.")
+        try require((1...86_400).contains(timeout), "--timeout takes 1 to 86400 seconds.")
+        try require(
+            text == nil || messages.contains(Kind.text.rawValue), "--text needs a message of kind text.")
+        try require((1...512).contains(customer.utf8.count), "A customer's identifier has 1 to 512 bytes.")
     }
 
     private static func fill(_ text: String) throws -> DeviceChoice.Fill {

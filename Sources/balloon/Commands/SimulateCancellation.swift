@@ -10,28 +10,27 @@ struct SimulatedCancellation: ParsableArguments {
     /// The name that `balloon simulate` accepts instead of a message to simulate a cancellation.
     static let name = "cancel"
 
-    @Option(help: ArgumentHelp("With cancel: the app, when there is more than one.", valueName: "slug"))
+    @Option(help: .value("slug", "With cancel: the app, when there is more than one."))
     var app: String?
 
-    @Option(help: ArgumentHelp("With cancel: the product of the subscription.", valueName: "productId"))
+    @Option(help: .value("productId", "With cancel: the product of the subscription."))
     var product: String?
 
     @Option(
-        help: ArgumentHelp(
-            "With cancel: the subscription, on which the share of a rule depends.",
-            valueName: "originalTransactionId"))
+        help: .value(
+            "originalTransactionId", "With cancel: the subscription, on which the share of a rule depends."))
     var subscription: String?
 
-    @Option(help: ArgumentHelp("With cancel: sandbox or production.", valueName: "environment"))
+    @Option(help: .value("environment", "With cancel: sandbox or production."))
     var environment: String?
 
     /// Whether no option was given.
     var isEmpty: Bool { app == nil && product == nil && subscription == nil && environment == nil }
 
     func validate() throws {
-        guard environment.map({ RetentionEnvironment(name: $0) != nil }) ?? true else {
-            throw ValidationError("--environment takes sandbox or production.")
-        }
+        try require(
+            environment.map({ RetentionEnvironment(name: $0) != nil }) ?? true,
+            "--environment takes sandbox or production.")
     }
 
     /// The base URL of an app's simulated API; throws when `balloon dev` has not run in `data` with this app.

@@ -21,7 +21,7 @@ extension Events {
         @OptionGroup var options: ReadingOptions
 
         func validate() throws {
-            guard (0...100_000).contains(count) else { throw ValidationError("-n takes 0 to 100000.") }
+            try require((0...100_000).contains(count), "-n takes 0 to 100000.")
         }
 
         func run() async throws {

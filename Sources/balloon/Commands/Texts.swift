@@ -12,7 +12,7 @@ struct Texts: AsyncParsableCommand {
             German to start from.
             """)
 
-    @Option(help: ArgumentHelp("The server's configuration file.", valueName: "file"))
+    @Option(help: .value("file", "The server's configuration file."))
     var config = "config/server.json"
 
     @Option(help: "Print \"texts\" in this language, en or de, to start from.")
@@ -22,9 +22,9 @@ struct Texts: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        guard sample.map({ ServerText.sampleLanguages.contains($0) }) ?? true else {
-            throw ValidationError("--sample takes \(ServerText.sampleLanguages.joined(separator: " or "))")
-        }
+        try require(
+            sample.map({ ServerText.sampleLanguages.contains($0) }) ?? true,
+            "--sample takes \(ServerText.sampleLanguages.joined(separator: " or "))")
     }
 
     func run() async throws {

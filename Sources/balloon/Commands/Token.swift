@@ -24,23 +24,21 @@ struct Token: AsyncParsableCommand {
         var name: String
 
         @Option(
-            help: ArgumentHelp(
-                "A business that the token may name, by its slug; every business without this option.",
-                valueName: "slug"))
+            help: .value(
+                "slug", "A business that the token may name, by its slug; every business without this option."
+            ))
         var business: [String] = []
 
-        @Option(
-            help: ArgumentHelp(
-                "The token's rights, separated by commas: \(knownRights).", valueName: "rights"))
+        @Option(help: .value("rights", "The token's rights, separated by commas: \(knownRights)."))
         var may = APIRight.read.rawValue
 
         @Option(
-            help: ArgumentHelp(
-                "The only person for whom the token acts; without this option it may name every person.",
-                valueName: "id"))
+            help: .value(
+                "id", "The only person for whom the token acts; without this option it may name every person."
+            ))
         var person: String?
 
-        @Option(help: ArgumentHelp("The person's name, as colleagues see it.", valueName: "name"))
+        @Option(help: .value("name", "The person's name, as colleagues see it."))
         var personName: String?
 
         private static let knownRights = APIRight.allCases.map(\.rawValue).joined(separator: ", ")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BalloonPOSIX
 import BusinessMessages
+import MessageServer
 
 /// `balloon validate`: reports what Apple would refuse, and what devices would display wrongly.
 struct Validate: AsyncParsableCommand {
@@ -11,7 +12,7 @@ struct Validate: AsyncParsableCommand {
             refuse one of the messages. The members that the server adds (id, v, sourceId, destinationId) may be missing.
             """)
 
-    @Argument(help: ArgumentHelp("Files that hold one message each; - is standard input.", valueName: "file"))
+    @Argument(help: .value("file", "Files that hold one message each; - is standard input."))
     var files: [String]
 
     @Flag(help: "Print one JSON object per problem.")
@@ -20,7 +21,7 @@ struct Validate: AsyncParsableCommand {
     @Flag(help: "Also require the members that the server adds.")
     var whole = false
 
-    @Option(help: ArgumentHelp("The capabilities of the customer's device: QUICK,LIST,…", valueName: "list"))
+    @Option(help: .value("list", "The capabilities of the customer's device: QUICK,LIST,…"))
     var capabilities: String?
 
     func run() async throws {
@@ -75,17 +76,11 @@ enum ProblemRendering {
 
     /// One line of JSON with the place of the problem, the rule, and the found and allowed values.
     static func json(_ problem: MessageProblem, in file: String) -> [UInt8] {
-        let json = JSONWriter.object(reservingCapacity: 256) { writer in
-            writer.field("file", file)
-            writer.field("line", problem.line)
-            writer.field("column", problem.column)
-            writer.field("pointer", problem.pointer)
-            writer.field("severity", problem.severity.rawValue)
-            writer.field("rule", problem.rule.rawValue)
-            writer.field("found", problem.found)
-            writer.field("allowed", problem.allowed)
-            writer.field("passage", problem.passage)
-        }
+        let json = JSONWriter.object([
+            "file": file, "line": problem.line, "column": problem.column, "pointer": problem.pointer,
+            "severity": problem.severity.rawValue, "rule": problem.rule.rawValue, "found": problem.found,
+            "allowed": problem.allowed, "passage": problem.passage,
+        ])
         return json + [UInt8(ascii: "\n")]
     }
 }

@@ -60,7 +60,7 @@ extension HandlerCheck.Sample {
     func sent(from device: HandlerCheck.Device) -> HandlerCheck.Sample {
         var attributes = event.attributes
         attributes.capabilities = device.capabilities
-        let id = JSONWriter.object { $0.field("id", MessageID.random().rawValue) }
+        let id = JSONWriter.object(["id": MessageID.random().rawValue])
         // Both texts are JSON, so that parsing succeeds.
         guard let identifier = (try? JSONDocument(id))?.root["id"],
             let message = try? JSONDocument(event.message.replacing(members: ["id": Array(identifier.text)]))

@@ -47,14 +47,14 @@ extension Phone {
     }
 
     static func json(of posts: [PhonePost]) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.objects("posts", posts) { post, writer in
-                writer.field("id", post.id)
-                writer.field("status", post.status)
-                writer.field("milliseconds", post.milliseconds)
-                writer.field("body", post.body)
+        JSONWriter.object([
+            "posts": posts.map { post in
+                JSONObject([
+                    "id": post.id, "status": post.status, "milliseconds": post.milliseconds,
+                    "body": post.body,
+                ])
             }
-        }
+        ])
     }
 
     private func message(_ object: JSONValue, of customer: SimulatedCustomer) async throws -> [UInt8] {
@@ -125,10 +125,6 @@ extension Phone {
 extension String {
     /// This text as the JSON object of a text message, without the members that every message has.
     var asTextMessage: [UInt8] {
-        JSONWriter.object(reservingCapacity: utf8.count + 64) { writer in
-            writer.field("v", 1)
-            writer.field("type", "text")
-            writer.field("body", self)
-        }
+        JSONWriter.object(["v": 1, "type": "text", "body": self])
     }
 }

@@ -86,19 +86,13 @@ extension Phone {
         let queued = inspected.withLock { $0 }?.queuedReplies(of: customer.business, customer.id) ?? []
         writer.array("pending") { writer in
             for entry in queued where !sent.contains(entry.reply.id) && !entry.reply.kind.isTyping {
-                writer.object { writer in
-                    writer.field("id", entry.reply.id.rawValue)
-                    writer.field("at", entry.decidedAt.rfc3339)
-                    writer.field("direction", "outbound")
-                    writer.field("kind", entry.reply.kind.rawValue)
-                    writer.field("status", "queued")
-                    writer.field("attempts", entry.attempts)
-                    writer.field("record", Int(entry.id.record))
-                    writer.object("line") { writer in
-                        writer.field("id", entry.reply.id.rawValue)
-                        writer.raw("message", entry.reply.message)
-                    }
-                }
+                let id = entry.reply.id.rawValue
+                writer.object([
+                    "id": id, "at": entry.decidedAt.rfc3339, "direction": "outbound",
+                    "kind": entry.reply.kind.rawValue, "status": "queued", "attempts": entry.attempts,
+                    "record": Int(entry.id.record),
+                    "line": JSONObject(["id": id, "message": JSONText(entry.reply.message)]),
+                ])
             }
         }
     }
@@ -167,23 +161,14 @@ private struct PhoneAnswers {
 extension ConversationLine {
     /// Writes the entry of a thread.
     fileprivate func write(_ text: [UInt8], _ answers: PhoneAnswers, to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("seq", sequence)
-            writer.field("id", id.rawValue)
-            writer.field("at", at.rfc3339)
-            writer.field("direction", direction.rawValue)
-            writer.field("kind", kind.rawValue)
-            writer.raw("line", text)
-            if direction == .outbound {
-                let isAccepted = outcome == nil || outcome == "accepted"
-                writer.field("status", isAccepted ? "accepted" : "failed")
-                if !isAccepted {
-                    writer.field("reason", status.map { "\(outcome ?? "") with \($0)" } ?? outcome)
-                }
-            }
-            writer.field("answered", answers.answered.contains(sequence))
-            writer.field("answers", answers.questions[sequence]?.rawValue)
-            writer.field("record", Int(record))
-        }
+        let isAccepted = direction == .inbound || outcome == nil || outcome == "accepted"
+        writer.object([
+            "seq": sequence, "id": id.rawValue, "at": at.rfc3339, "direction": direction.rawValue,
+            "kind": kind.rawValue, "line": JSONText(text),
+            "status": direction == .inbound ? nil : isAccepted ? "accepted" : "failed",
+            "reason": isAccepted ? nil : status.map { "\(outcome ?? "") with \($0)" } ?? outcome,
+            "answered": answers.answered.contains(sequence),
+            "answers": answers.questions[sequence]?.rawValue, "record": Int(record),
+        ])
     }
 }

@@ -123,7 +123,7 @@ final class Phone: Sendable {
             ) { [self] request in
                 guard let reader = request.bodyReader else { return .none }
                 let name = try await files.store(reader)
-                return .json(JSONWriter.object { $0.field("file", name) })
+                return .json(JSONWriter.object(["file": name]))
             },
             InspectorRoute(
                 .get, "/dev/v1/misbehaviour", "Read the rules of the simulated gateway",
@@ -196,34 +196,31 @@ final class Phone: Sendable {
 
     private func overview() throws -> [UInt8] {
         let businesses = try running.businesses
-        return JSONWriter.object { writer in
-            writer.field("version", BuildVersion.text)
-            writer.objects("businesses", businesses) { business, writer in
-                writer.field("slug", business.slug)
-                writer.field("id", business.businessID.rawValue)
-                writer.field("name", business.name)
-                writer.field("handler", business.handler.summary)
-            }
-            writer.list("devices", DeviceOptions.Device.allCases.map(\.rawValue))
-            writer.list("misbehaviour", gateway.rules.map(\.description))
-            writer.list("endpoints", GatewayEndpoint.allCases.map(\.rawValue))
-        }
+        return JSONWriter.object([
+            "version": BuildVersion.text,
+            "businesses": businesses.map { business in
+                JSONObject([
+                    "slug": business.slug, "id": business.businessID.rawValue, "name": business.name,
+                    "handler": business.handler.summary,
+                ])
+            },
+            "devices": DeviceOptions.Device.allCases.map(\.rawValue),
+            "misbehaviour": gateway.rules.map(\.description),
+            "endpoints": GatewayEndpoint.allCases.map(\.rawValue),
+        ])
     }
 
     /// Whether a device accepts a text, which it does when the expression is invalid or the match is undecided.
     private static func match(_ object: JSONValue) -> [UInt8] {
         let expression = RegularExpression(object["expression"]?.string ?? "")
-        return JSONWriter.object { writer in
-            writer.field("isValid", expression != nil)
-            writer.field(
-                "matches", expression?.matchesWhole(object["text"]?.string ?? "") != .absent)
-        }
+        return JSONWriter.object([
+            "isValid": expression != nil,
+            "matches": expression?.matchesWhole(object["text"]?.string ?? "") != .absent,
+        ])
     }
 
     private var misbehaviour: [UInt8] {
-        JSONWriter.object { writer in
-            writer.list("rules", gateway.rules.map(\.description))
-        }
+        JSONWriter.object(["rules": gateway.rules.map(\.description)])
     }
 
     /// Replaces the gateway's rules.

@@ -62,15 +62,10 @@ struct PhoneCustomer: Sendable, Equatable {
     /// Writes the members; `slug` and `last` only for the API.
     func write(to writer: inout JSONWriter, slug: String? = nil, last: Int? = nil) {
         writer.object { writer in
-            writer.field("id", id.rawValue)
-            writer.field("business", slug)
-            writer.field("businessID", business.rawValue)
-            writer.field("name", name)
-            writer.field("device", device.rawValue)
-            writer.field("locale", locale)
-            writer.field("zone", zone)
-            writer.field("intent", intent)
-            writer.field("group", group)
+            writer.fields([
+                "id": id.rawValue, "business": slug, "businessID": business.rawValue, "name": name,
+                "device": device.rawValue, "locale": locale, "zone": zone, "intent": intent, "group": group,
+            ])
             guard let last else { return }
             writer.list("capabilities", device.capabilities.tokens.map(\.rawValue))
             writer.field("last", last)

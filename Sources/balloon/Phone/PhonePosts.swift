@@ -41,17 +41,13 @@ extension Phone: InspectorSimulator {
 
     func exchanges(about message: MessageID) -> [[UInt8]] {
         gateway.exchanges(about: message).map { exchange in
-            JSONWriter.object(reservingCapacity: 1024) { writer in
-                writer.field("at", exchange.at.rfc3339)
-                writer.field("status", exchange.status)
-                writer.field("bytes", exchange.bytes)
-                writer.field("ms", exchange.duration.map { ($0 / .microseconds(1)).rounded() / 1000 })
-                writer.object("request") { writer in
-                    writer.key("headers")
-                    writer.write(exchange.headers)
-                }
-                writer.field("response", exchange.response.isEmpty ? nil : exchange.response)
-            }
+            let headers = JSONText(JSONWriter.value { $0.write(exchange.headers) })
+            return JSONWriter.object([
+                "at": exchange.at.rfc3339, "status": exchange.status, "bytes": exchange.bytes,
+                "ms": exchange.duration.map { ($0 / .microseconds(1)).rounded() / 1000 },
+                "request": JSONObject(["headers": headers]),
+                "response": exchange.response.isEmpty ? nil : exchange.response,
+            ])
         }
     }
 
@@ -80,22 +76,16 @@ extension Phone: InspectorSimulator {
                 throw InspectorProblem(
                     .unprocessableContent, "the program cannot be started: \(error)", pointer: "/to/program")
             }
-            let json = JSONWriter.object { writer in
-                writer.array("exec") { $0.string(program) }
-            }
-            return (json, ExecBinder().name, [:])
+            return (JSONWriter.object(["exec": [program]]), ExecBinder().name, [:])
         }
         guard let url = to["url"]?.string else {
             throw InspectorProblem("to has program, or url and secret", at: to)
         }
         // A service that checks no signature needs no secret.
         let secret = to["secret"]?.string ?? "whsec_" + Base64.encode(randomBytes(32))
-        let json = JSONWriter.object { writer in
-            writer.object("http") { writer in
-                writer.field("url", url)
-                writer.object("secret") { $0.field("env", "SECRET") }
-            }
-        }
+        let json = JSONWriter.object([
+            "http": JSONObject(["url": url, "secret": JSONObject(["env": "SECRET"])])
+        ])
         return (json, HTTPBinder().name, ["SECRET": secret])
     }
 

@@ -80,24 +80,17 @@ struct PhoneScenarios: Sendable {
     private func list() throws -> [UInt8] {
         let names = try folder.map { try Directory.exists($0) ? Directory.names(in: $0) : [] } ?? []
         let files = names.filter { $0.hasSuffix(".json") }.sorted().prefix(Self.maximumFiles)
-        return JSONWriter.object { writer in
-            writer.field("folder", folder)
-            writer.array("scenarios") { writer in
-                for file in files {
-                    let name = String(file.dropLast(".json".count))
-                    writer.object { writer in
-                        writer.field("name", name)
-                        // A file that is no scenario is listed with its problem.
-                        do {
-                            let root = try JSONDocument(try read(name)).root
-                            writer.field("steps", try Self.scenario(root).steps.count)
-                        } catch {
-                            writer.field("problem", (error as? InspectorProblem)?.detail ?? "is no JSON")
-                        }
-                    }
-                }
+        let scenarios = files.map { file -> JSONObject in
+            let name = String(file.dropLast(".json".count))
+            // A file that is no scenario is listed with its problem.
+            do {
+                let root = try JSONDocument(try read(name)).root
+                return ["name": name, "steps": try Self.scenario(root).steps.count]
+            } catch {
+                return ["name": name, "problem": (error as? InspectorProblem)?.detail ?? "is no JSON"]
             }
         }
+        return JSONWriter.object(["folder": folder, "scenarios": scenarios])
     }
 
     private func read(_ name: String) throws -> [UInt8] {
@@ -122,10 +115,7 @@ struct PhoneScenarios: Sendable {
         let scenario = try Self.scenario(root)
         try Directory.make(Directory.parent(of: path))
         try AtomicFile.write(Array(root.text) + [UInt8(ascii: "\n")], to: path)
-        return JSONWriter.object { writer in
-            writer.field("name", name)
-            writer.field("steps", scenario.steps.count)
-        }
+        return JSONWriter.object(["name": name, "steps": scenario.steps.count])
     }
 
     /// Plays a scenario as the named customer, or as a new one, and tells the page about each step.
@@ -146,29 +136,26 @@ struct PhoneScenarios: Sendable {
             customer, phone.gateway, provider: try phone.running.known.provider, user: Phone.user(book))
         let results = await run.play(scenario, pausing: pace.pause) { index, result in
             phone.events.add("scenario") { writer in
-                writer.field("customer", id)
-                writer.field("step", index)
-                writer.field("name", result.name)
-                writer.field("verdict", result.verdict.name)
+                writer.fields([
+                    "customer": id, "step": index, "name": result.name, "verdict": result.verdict.name,
+                ])
             }
         }
-        return JSONWriter.object { writer in
-            writer.field("customer", id)
-            writer.field("passed", results.allSatisfy { $0.verdict == .passed })
-            writer.list("steps", results) { result, writer in result.write(to: &writer) }
-        }
+        return JSONWriter.object([
+            "customer": id, "passed": results.allSatisfy { $0.verdict == .passed },
+            "steps": results.map(\.json),
+        ])
     }
 }
 
 extension ScenarioRun.Result {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("name", name)
-            writer.field("verdict", verdict.name)
-            writer.field("seconds", (seconds * 1000).rounded() / 1000)
-            guard case .failed(let reasons) = verdict else { return }
-            writer.list("failure", reasons)
-        }
+    fileprivate var json: JSONObject {
+        var failure: [String]?
+        if case .failed(let reasons) = verdict { failure = reasons }
+        return [
+            "name": name, "verdict": verdict.name, "seconds": (seconds * 1000).rounded() / 1000,
+            "failure": failure,
+        ]
     }
 }
 

@@ -25,10 +25,9 @@ struct ReviewFolder {
         let folder =
             (ProcessEnvironment.variables()["TMPDIR"] ?? "/tmp") + "/balloon-" + Hex.encode(randomBytes(6))
         try Directory.make(folder + "/businesses")
-        let server = JSONWriter.object { writer in
-            writer.field("mspID", known.mspID)
-            writer.object("secret") { $0.field("env", "BALLOON_SECRET") }
-        }
+        let server = JSONWriter.object([
+            "mspID": known.mspID, "secret": JSONObject(["env": "BALLOON_SECRET"]),
+        ])
         try AtomicFile.write(server, to: folder + "/server.json")
         try AtomicFile.write(
             Array(Initialize.business(handler: binding).utf8), to: folder + "/businesses/\(Self.slug).json")

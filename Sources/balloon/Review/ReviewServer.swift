@@ -98,10 +98,7 @@ struct ReviewServer {
 
     /// Closes the help desk by hand.
     func closeDesk(_ text: String) async throws {
-        let body = JSONWriter.object { writer in
-            writer.field("open", false)
-            writer.field("text", text)
-        }
+        let body = JSONWriter.object(["open": false, "text": text])
         let (status, _) = try await call("PUT", "people", body)
         guard status == 200 else {
             throw CommandFailure.refused(status: status, answer: "the help desk cannot be closed")

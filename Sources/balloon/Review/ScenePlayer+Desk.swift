@@ -3,6 +3,7 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
+import MessageServer
 import MessageStore
 import Review
 import Simulator
@@ -11,19 +12,16 @@ import Simulator
 extension ScenePlayer {
     private var path: String { "conversations/\(ConversationFiles.name(of: customer.id))/" }
 
-    private func write(person isSecond: Bool, to writer: inout JSONWriter) {
-        writer.object("person") { writer in
-            writer.field("id", isSecond ? "second" : "first")
-            writer.field("name", brief.agent(second: isSecond).name)
-        }
+    private var person: JSONObject {
+        ["id": isSecond ? "second" : "first", "name": brief.agent(second: isSecond).name]
     }
 
     /// Performs a step of a person or a program; a refusal is a part of the transcript.
     mutating func desk(_ step: Step) async throws {
         let attachment = step == .show(.attachment) ? try await upload() : nil
-        let (action, method, place, body) = request(step, attachment)
+        let (action, place, body) = request(step, attachment)
         begin(.agent, action, nil)
-        let (status, answer) = try await self.place.call(method, path + place, body)
+        let (status, answer) = try await self.place.call("POST", path + place, JSONWriter.object(body))
         let outcome = answer?["outcome"]?.string ?? "accepted"
         if status >= 400 || outcome == "refused" || outcome == "dropped" {
             transcript.turns[transcript.turns.count - 1].refusal =
@@ -33,52 +31,33 @@ extension ScenePlayer {
     }
 
     private mutating func request(_ step: Step, _ attachment: String?) -> (
-        action: String, method: String, path: String, body: [UInt8]
+        action: String, path: String, body: JSONObject
     ) {
         switch step {
         case .claim(let second):
             isSecond = second
-            let body = JSONWriter.object { writer in
-                write(person: second, to: &writer)
-                writer.field("take", true)
-            }
-            return ("\(brief.agent(second: second).name) claims the conversation", "POST", "claim", body)
-        case .type: return ("types", "POST", "typing", Array("{\"typing\":true}".utf8))
+            let action = "\(brief.agent(second: second).name) claims the conversation"
+            return (action, "claim", ["person": person, "take": true])
+        case .type: return ("types", "typing", ["typing": true])
         case .write(let text):
-            let body = JSONWriter.object { writer in
-                writer.field("text", text)
-                write(person: isSecond, to: &writer)
-            }
-            return ("\(brief.agent(second: isSecond).name) writes", "POST", "messages", body)
+            let action = "\(brief.agent(second: isSecond).name) writes"
+            return (action, "messages", ["text": text, "person": person])
         case .release(let toHandler):
             let to = toHandler ? "handler" : "waiting"
-            return (
-                "returns the conversation: \(to)", "POST", "release", JSONWriter.object { $0.field("to", to) }
-            )
-        case .close: return ("closes the conversation", "POST", "close", Array("{}".utf8))
+            return ("returns the conversation: \(to)", "release", ["to": to])
+        case .close: return ("closes the conversation", "close", [:])
         case .show(let message):
-            let body = JSONWriter.object { writer in
-                if let json = message.json { writer.raw("message", Array(json.utf8)) }
-                if let attachment {
-                    writer.field("text", "The picture:")
-                    writer.array("attachments") { writer in
-                        writer.object { writer in
-                            writer.field("id", attachment)
-                            writer.field("name", "photo.png")
-                            writer.field("mimeType", "image/png")
-                        }
-                    }
-                }
-                write(person: isSecond, to: &writer)
+            let files = attachment.map {
+                [JSONObject(["id": $0, "name": "photo.png", "mimeType": "image/png"])]
             }
-            return ("sends a message: \(message.rawValue)", "POST", "messages", body)
+            let body: JSONObject = [
+                "message": message.json.map { JSONText($0.utf8) },
+                "text": files.map { _ in "The picture:" }, "attachments": files, "person": person,
+            ]
+            return ("sends a message: \(message.rawValue)", "messages", body)
         case .notify(let text):
-            let body = JSONWriter.object { writer in
-                writer.field("text", text)
-                writer.field("autoReply", true)
-            }
-            return ("a program sends a notice", "POST", "messages", body)
-        default: return ("", "GET", "", [])
+            return ("a program sends a notice", "messages", ["text": text, "autoReply": true])
+        default: return ("", "", [:])
         }
     }
 
