@@ -13,11 +13,30 @@ import Synchronization
 /// the settings, such as a signature key, keeps it, and compares `changeCount`.
 @dynamicMemberLookup
 package final class CurrentConfiguration: Sendable {
-    private struct State {
-        var configuration: ServerConfiguration
-        var businesses: [BusinessID: BusinessConfiguration]
+    /// One configuration and what is computed of it, which never changes.
+    ///
+    /// Every message reads it on several threads, so the lock is held for as long as a reference is copied: reading
+    /// a setting while holding it made threads wait for each other.
+    private final class State: Sendable {
+        let configuration: ServerConfiguration
+        let businesses: [BusinessID: Business]
         /// The address of the listener, for a configuration without `publicURL`.
-        var listenerURL: String?
+        let listenerURL: String?
+
+        init(_ configuration: ServerConfiguration, listenerURL: String?) {
+            self.configuration = configuration
+            businesses = Dictionary(
+                configuration.businesses.map { ($0.businessID, Business($0)) }
+            ) { first, _ in first }
+            self.listenerURL = listenerURL
+        }
+    }
+
+    /// A business's configuration on the heap, so that reading one setting copies no other.
+    private final class Business: Sendable {
+        let configuration: BusinessConfiguration
+
+        init(_ configuration: BusinessConfiguration) { self.configuration = configuration }
     }
 
     /// The configuration of the start, whose fixed settings stay in effect.
@@ -28,9 +47,7 @@ package final class CurrentConfiguration: Sendable {
     /// Begins with the configuration of the start.
     package init(_ configuration: ServerConfiguration) {
         initial = configuration
-        state = Mutex(
-            State(
-                configuration: configuration, businesses: Self.directory(configuration.businesses)))
+        state = Mutex(State(configuration, listenerURL: nil))
     }
 
     /// Uses these businesses alone, for parts that need no other setting.
@@ -41,13 +58,15 @@ package final class CurrentConfiguration: Sendable {
         self.init(configuration)
     }
 
+    private var current: State { state.withLock(\.self) }
+
     /// A setting of the configuration in effect.
     package subscript<Value: Sendable>(dynamicMember path: KeyPath<ServerConfiguration, Value>) -> Value {
-        state.withLock { $0.configuration[keyPath: path] }
+        current.configuration[keyPath: path]
     }
 
     /// The configuration in effect as a whole.
-    package var value: ServerConfiguration { state.withLock { $0.configuration } }
+    package var value: ServerConfiguration { current.configuration }
 
     /// The number of replacements so far; a part that keeps a derived value compares it without a lock.
     var changeCount: Int { changes.load(ordering: .acquiring) }
@@ -56,31 +75,27 @@ package final class CurrentConfiguration: Sendable {
     func setting<Value: Sendable>(
         _ path: KeyPath<BusinessConfiguration, Value>, of business: BusinessID
     ) -> Value? {
-        state.withLock { $0.businesses[business]?[keyPath: path] }
+        current.businesses[business]?.configuration[keyPath: path]
     }
 
     /// The configuration of a business; nil when it is not configured.
-    subscript(business: BusinessID) -> BusinessConfiguration? { state.withLock { $0.businesses[business] } }
+    subscript(business: BusinessID) -> BusinessConfiguration? {
+        current.businesses[business]?.configuration
+    }
 
     /// This server's public URL, else the address of its listener, as for a development server; nil before the
     /// listener is bound.
-    var publicURL: String? { state.withLock { $0.configuration.publicURL ?? $0.listenerURL } }
+    var publicURL: String? {
+        let current = current
+        return current.configuration.publicURL ?? current.listenerURL
+    }
 
     /// Sets the address of the listener.
-    func use(listener url: String) { state.withLock { $0.listenerURL = url } }
+    func use(listener url: String) { state.withLock { $0 = State($0.configuration, listenerURL: url) } }
 
     /// Replaces the configuration, except each `FixedSetting`.
     package func replace(with new: ServerConfiguration) {
-        state.withLock { state in
-            state.configuration = initial.applying(new)
-            state.businesses = Self.directory(new.businesses)
-        }
+        state.withLock { $0 = State(initial.applying(new), listenerURL: $0.listenerURL) }
         changes.add(1, ordering: .releasing)
-    }
-
-    private static func directory(
-        _ businesses: [BusinessConfiguration]
-    ) -> [BusinessID: BusinessConfiguration] {
-        Dictionary(businesses.map { ($0.businessID, $0) }) { first, _ in first }
     }
 }
