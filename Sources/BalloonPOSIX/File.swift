@@ -19,6 +19,7 @@ package final class File: Sendable {
     }
 
     private let descriptor: Descriptor
+    var raw: Int32 { descriptor.raw }
 
     /// Opens `path`.
     ///

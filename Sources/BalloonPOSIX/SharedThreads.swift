@@ -1,4 +1,4 @@
-import Dispatch
+import Glibc
 import Synchronization
 
 /// Threads that run the jobs of several ``BlockingTaskExecutor``s: one thread as long as jobs do not have to
@@ -67,8 +67,6 @@ package final class SharedThreads: Sendable {
 
     private let state = Mutex(State())
     private static let processors = ProcessorCount.available()
-    private static let patience = DispatchTimeInterval.milliseconds(2)
-
     /// Creates an object without threads; threads start when jobs arrive, and end when no jobs are left.
     package init() {}
 
@@ -98,19 +96,18 @@ package final class SharedThreads: Sendable {
             if state.threadCount == 0 { return (state.addThread(), false) }
             guard !state.isLooking, state.maximumThreads > 1 else { return (nil, false) }
             state.isLooking = true
-            state.recordProgress()
             return (nil, true)
         }
         if let thread { start(thread) }
-        if looks { lookLater() }
+        if looks { ThreadChecks.shared.add(self) }
     }
 
-    private func lookLater() {
-        DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.look() }
-    }
+    /// Remembers the jobs that wait now, for the next check.
+    fileprivate func beginLooking() { state.withLock { $0.recordProgress() } }
 
-    /// Checks whether the jobs that waited at the last check have begun, and adds threads if not.
-    private func look() {
+    /// Checks whether the jobs that waited at the last check have begun, and adds threads if not; returns whether
+    /// another check is needed.
+    fileprivate func look() -> Bool {
         let (threads, looks) = state.withLock { state -> ([Int], Bool) in
             let missing = state.missingThreads(processors: Self.processors)
             let threads = (0..<missing).map { _ in state.addThread() }
@@ -119,7 +116,7 @@ package final class SharedThreads: Sendable {
             return (threads, state.isLooking)
         }
         for thread in threads { start(thread) }
-        if looks { lookLater() }
+        return looks
     }
 
     private func start(_ thread: Int) {
@@ -144,6 +141,46 @@ package final class SharedThreads: Sendable {
             if next == nil { state.removeThread(thread) }
             return next
         }
+    }
+}
+
+/// One thread that makes the checks of all ``SharedThreads`` every 2 ms; it ends when no jobs wait.
+///
+/// A timer for each check took a twentieth of the processor time of a loaded server, because a timer of Dispatch wakes two
+/// threads.
+private final class ThreadChecks: Sendable {
+    static let shared = ThreadChecks()
+
+    private struct State {
+        /// The objects that asked for checks since the last one.
+        var new: [SharedThreads] = []
+        var isRunning = false
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ threads: SharedThreads) {
+        let starts = state.withLock { state in
+            state.new.append(threads)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if starts { ThreadPool.shared.run { self.run() } }
+    }
+
+    private func run() {
+        var checked: [SharedThreads] = []
+        repeat {
+            usleep(2_000)
+            checked = checked.filter { $0.look() }
+            let new = state.withLock { state in
+                defer { state.new = [] }
+                if checked.isEmpty, state.new.isEmpty { state.isRunning = false }
+                return state.new
+            }
+            for threads in new { threads.beginLooking() }
+            checked += new
+        } while !checked.isEmpty
     }
 }
 

@@ -38,8 +38,9 @@ internal import CZlib
     /// `maximumBytes`. A result of more than 64 KiB may also have at most `maximumRatio` times the bytes of
     /// `input`. Memory use never exceeds these limits. Throws a gzip case of `WireError`; `output` is then
     /// empty.
-    package func decompress(
-        _ input: some Collection<UInt8>, into output: inout [UInt8], maximumBytes: Int, maximumRatio: Int
+    @specialized(where Input == ArraySlice<UInt8>)
+    package func decompress<Input: Collection<UInt8>>(
+        _ input: Input, into output: inout [UInt8], maximumBytes: Int, maximumRatio: Int
     ) throws(WireError) {
         output.removeAll(keepingCapacity: true)
         let (byRatio, isBeyondMemory) = input.count.multipliedReportingOverflow(by: maximumRatio)

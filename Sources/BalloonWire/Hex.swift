@@ -3,7 +3,9 @@ internal import BalloonJSON
 /// Base16 (RFC 4648 §8): written in lower case, decoded from either case, because Apple sends both.
 package enum Hex {
     /// Encodes `bytes` in lower case.
-    package static func encode(_ bytes: some Collection<UInt8>) -> String {
+    @specialized(where Bytes == [UInt8])
+    @specialized(where Bytes == ArraySlice<UInt8>)
+    package static func encode<Bytes: Collection<UInt8>>(_ bytes: Bytes) -> String {
         unsafe String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
             // Sound: exactly two characters are written for each byte, which is the capacity.
             var text = unsafe buffer.mutableSpan

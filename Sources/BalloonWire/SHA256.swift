@@ -34,7 +34,9 @@ package struct SHA256 {
     }
 
     /// Computes the 32 bytes of the hash of `bytes`.
-    package static func hash(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    @specialized(where Bytes == [UInt8])
+    @specialized(where Bytes == String.UTF8View)
+    package static func hash<Bytes: Collection<UInt8>>(_ bytes: Bytes) -> [UInt8] {
         bytes.withSpan { bytes in
             var hash = SHA256()
             hash.update(bytes)

@@ -25,8 +25,9 @@ package final class TokenVerifier {
     }
 
     /// Verifies `token` and writes its claims to `result`, whose storage is reused.
-    package func verify(
-        _ token: some Collection<UInt8>, into result: inout [UInt8]
+    @specialized(where Token == ArraySlice<UInt8>)
+    package func verify<Token: Collection<UInt8>>(
+        _ token: Token, into result: inout [UInt8]
     ) throws(WireError) {
         try token.withSpan { token throws(WireError) in try verify(token, into: &result) }
     }

@@ -23,6 +23,7 @@
 // other types than the Glibc module.
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int syncfs(int);
+extern int fallocate(int, int, off_t, off_t);
 extern void *memrchr(const void *, int, size_t);
 extern void *memmem(const void *, size_t, const void *, size_t);
 extern int pipe2(int[2], int);

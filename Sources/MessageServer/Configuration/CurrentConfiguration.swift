@@ -73,9 +73,9 @@ package final class CurrentConfiguration: Sendable {
 
     /// Returns a setting of a business; nil when the business is not configured.
     func setting<Value: Sendable>(
-        _ path: KeyPath<BusinessConfiguration, Value>, of business: BusinessID
+        _ setting: (BusinessConfiguration) -> Value, of business: BusinessID
     ) -> Value? {
-        current.businesses[business]?.configuration[keyPath: path]
+        current.businesses[business].map { setting($0.configuration) }
     }
 
     /// The configuration of a business; nil when it is not configured.

@@ -26,9 +26,10 @@ package enum ServerQuestion: String, CaseIterable, Sendable {
     package static func isAnswered(
         by message: JSONValue, _ business: BusinessID, _ customer: CustomerID
     ) -> Bool {
-        guard let request = message["interactiveData"]?["data"]?["requestIdentifier"]?.string else {
-            return false
-        }
+        // The identifier of a question is a UUID of version 8. Nearly all others have another version, and need no hash.
+        guard let request = message["interactiveData"]?["data"]?["requestIdentifier"]?.string,
+            request.utf8.count == 36, request.utf8.dropFirst(14).first == UInt8(ascii: "8")
+        else { return false }
         return allCases.contains { $0.request(business, customer).rawValue == request }
     }
 }

@@ -40,6 +40,7 @@ final class InFlightCalls: Sendable {
     }
 
     private let file: File
+    private let lines: MappedFile
     private let state = Mutex(State())
     private static let lineBytes = emptyLine.count
     private static let emptyLine = Array("                   \n".utf8)
@@ -69,7 +70,10 @@ final class InFlightCalls: Sendable {
         }
     }
 
-    private init(_ file: File) { self.file = file }
+    private init(_ file: File) {
+        self.file = file
+        lines = MappedFile(file, maximumBytes: 4 << 20)
+    }
 
     /// Removes the lines of the last process; called after its crashes were journalled.
     func clear() throws(SystemError) {
@@ -138,6 +142,6 @@ final class InFlightCalls: Sendable {
     /// The caller does not hold the lock, so a blocking write delays no other caller. Each place in the file
     /// belongs to one message at a time.
     private func write(_ line: [UInt8], at place: Int) {
-        try? file.write(line, at: place * Self.lineBytes)
+        try? lines.write(line, at: place * Self.lineBytes)
     }
 }

@@ -10,10 +10,18 @@ struct AppendedRecord: Sendable {
 }
 
 /// A record on its way to the journal's writer.
-struct JournalEntry: Sendable {
+///
+/// A class, because a batch is read by each part that settles it, and a copy would copy the whole message.
+final class JournalEntry: Sendable {
     let record: AppendedRecord
     /// The receiver of the result.
     let waiter: Waiter
+
+    init(record: AppendedRecord, waiter: Waiter) {
+        self.record = record
+        self.waiter = waiter
+    }
+
     var body: [UInt8] { record.body }
 
     /// The receiver of the result: whether the record is on disk.
