@@ -71,10 +71,9 @@ struct APIReference {
         let slugs = businesses.map(\.slug)
         for named in self.businesses where !slugs.contains(named.text) {
             let hint = nearestSpelling(to: named.text, among: slugs).map { "did you mean \($0)?" }
-            problems.append(
-                ConfigurationProblem(
-                    at: named.place, "is not the slug of a business",
-                    hint: hint ?? "name a file of the folder businesses, without .json"))
+            problems.add(
+                at: named.place, "is not the slug of a business",
+                hint: hint ?? "name a file of the folder businesses, without .json")
         }
     }
 }

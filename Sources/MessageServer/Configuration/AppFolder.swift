@@ -24,9 +24,7 @@ enum AppFolder {
             names = try Directory.names(in: folder).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
                 .sorted()
         } catch {
-            problems.append(
-                ConfigurationProblem(
-                    at: .file(folder), "cannot be read: \(error)", hint: "check its path and mode"))
+            problems.add(at: .file(folder), "cannot be read: \(error)", hint: "check its path and mode")
             return []
         }
         var apps: [AppConfiguration] = []
@@ -55,12 +53,9 @@ enum AppFolder {
         problems += found.filter(\.isError).map { ConfigurationProblem($0) }
         warnings += found.filter { !$0.isError }.map { ConfigurationProblem($0) }
         if let app, app.root != .appleG3 {
-            warnings.append(
-                ConfigurationProblem(
-                    at: .file(file), "has a \"rootFile\" that is not Apple Root CA - G3",
-                    hint: "remove the key, unless this is a simulation"
-                )
-            )
+            warnings.add(
+                at: .file(file), "has a \"rootFile\" that is not Apple Root CA - G3",
+                hint: "remove the key, unless this is a simulation")
         }
         return app
     }

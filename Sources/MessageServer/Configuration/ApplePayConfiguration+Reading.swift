@@ -151,11 +151,10 @@ extension [BusinessConfiguration] {
                 continue
             }
             if other.bytes == bytes { continue }
-            problems.append(
-                ConfigurationProblem(
-                    at: .file("\(business.directory)/\(business.slug).json"),
-                    "has another \"domainAssociationFile\" for its domain than \(other.slug)",
-                    hint: "use the same file in both, or a domain for each"))
+            problems.add(
+                at: .file("\(business.directory)/\(business.slug).json"),
+                "has another \"domainAssociationFile\" for its domain than \(other.slug)",
+                hint: "use the same file in both, or a domain for each")
         }
         return problems
     }

@@ -23,9 +23,7 @@ enum BusinessFolder {
             else { continue }
             if let other = slugs.updateValue(name, forKey: business.businessID) {
                 let reason = "is also the identifier in \(other)"
-                problems.append(
-                    ConfigurationProblem(
-                        at: place, reason, hint: "use a different identifier for each business"))
+                problems.add(at: place, reason, hint: "use a different identifier for each business")
             }
             businesses.append(business)
         }
@@ -37,12 +35,11 @@ enum BusinessFolder {
             // Hidden files are skipped: editors and Kubernetes volumes create them.
             let files = try Directory.names(in: folder).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
             if files.isEmpty {
-                problems.append(
-                    ConfigurationProblem(at: .file(folder), "contains no business file", hint: hint))
+                problems.add(at: .file(folder), "contains no business file", hint: hint)
             }
             return files
         } catch {
-            problems.append(ConfigurationProblem(at: .file(folder), "cannot be read: \(error)", hint: hint))
+            problems.add(at: .file(folder), "cannot be read: \(error)", hint: hint)
             return []
         }
     }

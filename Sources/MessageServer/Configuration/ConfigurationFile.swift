@@ -18,9 +18,7 @@ enum ConfigurationFile {
         do {
             bytes = try Descriptor.open(reading: path).readToEnd(maximumBytes: maximumBytes)
         } catch {
-            problems.append(
-                ConfigurationProblem(
-                    at: .file(path), "cannot be read: \(error)", hint: "check its path and mode"))
+            problems.add(at: .file(path), "cannot be read: \(error)", hint: "check its path and mode")
             return nil
         }
         do {
@@ -28,9 +26,7 @@ enum ConfigurationFile {
         } catch {
             let (line, column) = error.position(in: bytes)
             let place = ConfigurationPlace.value(file: path, line: line, column: column, pointer: "")
-            problems.append(
-                ConfigurationProblem(at: place, "is not JSON: \(error.reason)", hint: "correct the text here")
-            )
+            problems.add(at: place, "is not JSON: \(error.reason)", hint: "correct the text here")
             return nil
         }
     }

@@ -219,7 +219,7 @@ extension ServerConfiguration {
     }
 
     private mutating func warn(_ file: String, _ reason: String, hint: String) {
-        warnings.append(ConfigurationProblem(at: .file(file), reason, hint: hint))
+        warnings.add(at: .file(file), reason, hint: hint)
     }
 }
 

@@ -19,3 +19,9 @@ package struct ConfigurationProblem: Sendable, Equatable, CustomStringConvertibl
     /// `config/server.json:3:13: /listen: is not an address (write HOST:PORT)`.
     package var description: String { "\(place): \(reason) (\(hint))" }
 }
+
+extension [ConfigurationProblem] {
+    package mutating func add(at place: ConfigurationPlace, _ reason: String, hint: String) {
+        append(ConfigurationProblem(at: place, reason, hint: hint))
+    }
+}

@@ -20,9 +20,7 @@ struct EnvironmentSettings {
         for name in environment.keys.sorted() where name.hasPrefix("BALLOON_") {
             guard !known.contains(name), !named.contains(name), !isServiceLink(name) else { continue }
             let nearest = nearestSpelling(to: name, among: known).map { "did you mean \($0)?" }
-            problems.append(
-                ConfigurationProblem(
-                    at: .variable(name), "is not a known variable", hint: nearest ?? "unset it"))
+            problems.add(at: .variable(name), "is not a known variable", hint: nearest ?? "unset it")
         }
         for key in EnvironmentKey.allCases
         where environment[key.rawValue] != nil || environment[key.fileVariable] != nil {
@@ -43,10 +41,8 @@ struct EnvironmentSettings {
             let file = Setting(text: path, place: .variable(key.fileVariable))
             return file.parsed(read, noting: &problems).map { Setting(text: $0, place: file.place) }
         case (_?, _?):
-            problems.append(
-                ConfigurationProblem(
-                    at: .variable(name), "is set together with \(key.fileVariable)", hint: "unset one of them"
-                ))
+            problems.add(
+                at: .variable(name), "is set together with \(key.fileVariable)", hint: "unset one of them")
             return nil
         }
     }

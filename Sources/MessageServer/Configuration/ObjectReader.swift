@@ -54,7 +54,7 @@ struct ObjectReader {
 
     /// Reports a problem with a setting that was read here.
     mutating func report(_ setting: Setting, _ reason: String, hint: String) {
-        problems.append(ConfigurationProblem(at: setting.place, reason, hint: hint))
+        problems.add(at: setting.place, reason, hint: hint)
     }
 
     /// Lets a function add problems of settings that were read here.

@@ -35,8 +35,7 @@ enum SecretReference: Equatable {
         case .variable(let name):
             guard let text = environment[name.text] else {
                 let reason = "names an environment variable that is not set"
-                problems.append(
-                    ConfigurationProblem(at: name.place, reason, hint: hint))
+                problems.add(at: name.place, reason, hint: hint)
                 return nil
             }
             return Setting(text: text, place: .variable(name.text))

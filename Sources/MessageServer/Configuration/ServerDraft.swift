@@ -78,10 +78,9 @@ struct ServerDraft {
         else { return nil }
         guard let token else {
             if !environment.given.contains(.inspectorToken) {
-                problems.append(
-                    ConfigurationProblem(
-                        at: file.place, "has \"inspectorListen\", but there is no token for it",
-                        hint: "set BALLOON_INSPECTOR_TOKEN or BALLOON_INSPECTOR_TOKEN_FILE"))
+                problems.add(
+                    at: file.place, "has \"inspectorListen\", but there is no token for it",
+                    hint: "set BALLOON_INSPECTOR_TOKEN or BALLOON_INSPECTOR_TOKEN_FILE")
             }
             return nil
         }
@@ -102,7 +101,7 @@ struct ServerDraft {
         for (name, key) in file.missing where !environment.given.contains(key) {
             if key == .secret, purpose == .development { continue }
             let hint = "add it, or set \(key.rawValue) or \(key.fileVariable)"
-            problems.append(ConfigurationProblem(at: file.place, "has no \"\(name)\"", hint: hint))
+            problems.add(at: file.place, "has no \"\(name)\"", hint: hint)
         }
     }
 }

@@ -10,7 +10,7 @@ struct Setting: Sendable, Equatable {
         do {
             return try parse(text)
         } catch {
-            problems.append(ConfigurationProblem(at: place, error.reason, hint: error.hint))
+            problems.add(at: place, error.reason, hint: error.hint)
             return nil
         }
     }

@@ -67,11 +67,10 @@ struct Config: AsyncParsableCommand {
                         )
                     }
                 } catch {
-                    problems.append(
-                        ConfigurationProblem(
-                            at: .file("\(business.directory)/\(business.slug).json"),
-                            "names a provider at which no customer can sign in: \(error.reason)",
-                            hint: "compare authentication with the provider's documentation"))
+                    problems.add(
+                        at: .file("\(business.directory)/\(business.slug).json"),
+                        "names a provider at which no customer can sign in: \(error.reason)",
+                        hint: "compare authentication with the provider's documentation")
                 }
             }
             guard problems.isEmpty else { throw ConfigurationError.problems(problems) }
