@@ -183,18 +183,13 @@ struct AssignmentRoutes: Sendable {
             }
             return .claimed(by: holder)
         }
-        if case .claim = change {
-            watch.recordSign(in: ConversationID(business: business, customer: customer))
-        }
-        if saysOpening {
-            try await watch.sayOpening(
-                in: ConversationID(business: business, customer: customer), assignment)
-        }
+        let conversation = ConversationID(business: business, customer: customer)
+        if case .claim = change { watch.recordSign(in: conversation) }
+        if saysOpening { try await watch.sayOpening(in: conversation, assignment) }
         if !assignment.isAssigned {
-            try await watch.askSurvey(
-                in: ConversationID(business: business, customer: customer), facts.assignment)
+            try await watch.askSurvey(in: conversation, facts.assignment)
         } else {
-            watch.waits.end(in: ConversationID(business: business, customer: customer))
+            watch.waits.end(in: conversation)
             watch.wakeUp()
         }
         var answer = facts.changed(to: assignment).answer(in: store.identity)

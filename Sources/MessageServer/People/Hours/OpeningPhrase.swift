@@ -10,9 +10,9 @@ struct OpeningPhrase {
     let tomorrow: String
     let weekday: String
     let date: String
-    /// The names of the days as ``weekday`` needs them, Monday first.
-    let weekdays: [String]
-    let months: [String]
+    /// The names of the days as ``weekday`` needs them, Monday first, with commas between.
+    let weekdays: String
+    let months: String
     let clock: Clock
 
     /// How a language writes a time of the day.
@@ -42,7 +42,7 @@ struct OpeningPhrase {
             return "\(digits) \(padded(minute / 60)):\(padded(minute % 60))" + (zone == nil ? " UTC" : "")
         }
         // 1 January 1970 was a Thursday.
-        let name = phrase.weekdays[Int((day + 3) % week)]
+        let name = word(Int((day + 3) % week), of: phrase.weekdays)
         let formula =
             switch distance {
             case ...0: phrase.today
@@ -50,7 +50,7 @@ struct OpeningPhrase {
             case ..<week: phrase.weekday.replacing("{weekday}", with: name)
             default:
                 phrase.date.replacing("{day}", with: "\(date.day)")
-                    .replacing("{month}", with: phrase.months[Int(date.month) - 1])
+                    .replacing("{month}", with: word(Int(date.month) - 1, of: phrase.months))
             }
         return formula.replacing("{time}", with: phrase.clock.text(minute / 60, minute % 60))
     }
@@ -79,84 +79,78 @@ extension OpeningPhrase.Clock {
 }
 
 extension OpeningPhrase {
-    private static func names(_ names: String) -> [String] { names.split(separator: ",").map { String($0) } }
+    private static func word(_ index: Int, of names: String) -> String {
+        String(names.split(separator: ",")[index])
+    }
 
     /// The formulas by language.
     private static let all: [String: OpeningPhrase] = [
         "en": OpeningPhrase(
             today: "today at {time}", tomorrow: "tomorrow at {time}", weekday: "on {weekday} at {time}",
             date: "on {day} {month} at {time}",
-            weekdays: names("Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday"),
-            months: names(
-                "January,February,March,April,May,June,July,August,September,October,November,December"),
+            weekdays: "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday",
+            months: "January,February,March,April,May,June,July,August,September,October,November,December",
             clock: .twelveHours),
         "de": OpeningPhrase(
             today: "heute um {time}", tomorrow: "morgen um {time}", weekday: "am {weekday} um {time}",
             date: "am {day}. {month} um {time}",
-            weekdays: names("Montag,Dienstag,Mittwoch,Donnerstag,Freitag,Samstag,Sonntag"),
-            months: names(
-                "Januar,Februar,März,April,Mai,Juni,Juli,August,September,Oktober,November,Dezember"),
+            weekdays: "Montag,Dienstag,Mittwoch,Donnerstag,Freitag,Samstag,Sonntag",
+            months: "Januar,Februar,März,April,Mai,Juni,Juli,August,September,Oktober,November,Dezember",
             clock: .hours(":", before: " Uhr", after: " Uhr")),
         "fr": OpeningPhrase(
             today: "aujourd’hui à {time}", tomorrow: "demain à {time}", weekday: "{weekday} à {time}",
             date: "le {day} {month} à {time}",
-            weekdays: names("lundi,mardi,mercredi,jeudi,vendredi,samedi,dimanche"),
-            months: names(
-                "janvier,février,mars,avril,mai,juin,juillet,août,septembre,octobre,novembre,décembre"),
+            weekdays: "lundi,mardi,mercredi,jeudi,vendredi,samedi,dimanche",
+            months: "janvier,février,mars,avril,mai,juin,juillet,août,septembre,octobre,novembre,décembre",
             clock: .hours(" h ", before: " h", after: "")),
         "es": OpeningPhrase(
             today: "hoy a las {time}", tomorrow: "mañana a las {time}", weekday: "el {weekday} a las {time}",
             date: "el {day} de {month} a las {time}",
-            weekdays: names("lunes,martes,miércoles,jueves,viernes,sábado,domingo"),
-            months: names(
-                "enero,febrero,marzo,abril,mayo,junio,julio,agosto,septiembre,octubre,noviembre,diciembre"),
+            weekdays: "lunes,martes,miércoles,jueves,viernes,sábado,domingo",
+            months:
+                "enero,febrero,marzo,abril,mayo,junio,julio,agosto,septiembre,octubre,noviembre,diciembre",
             clock: .twentyFourHours(":")),
         "it": OpeningPhrase(
             today: "oggi alle {time}", tomorrow: "domani alle {time}", weekday: "{weekday} alle {time}",
             date: "il {day} {month} alle {time}",
-            weekdays: names("lunedì,martedì,mercoledì,giovedì,venerdì,sabato,domenica"),
-            months: names(
-                "gennaio,febbraio,marzo,aprile,maggio,giugno,luglio,agosto,settembre,ottobre,novembre,dicembre"
-            ),
+            weekdays: "lunedì,martedì,mercoledì,giovedì,venerdì,sabato,domenica",
+            months:
+                "gennaio,febbraio,marzo,aprile,maggio,giugno,luglio,agosto,settembre,ottobre,novembre,dicembre",
             clock: .twentyFourHours(":")),
         "pt": OpeningPhrase(
             today: "hoje às {time}", tomorrow: "amanhã às {time}", weekday: "{weekday} às {time}",
             date: "em {day} de {month} às {time}",
-            weekdays: names(
-                "na segunda-feira,na terça-feira,na quarta-feira,na quinta-feira,na sexta-feira,no sábado,no domingo"
-            ),
-            months: names(
-                "janeiro,fevereiro,março,abril,maio,junho,julho,agosto,setembro,outubro,novembro,dezembro"),
+            weekdays:
+                "na segunda-feira,na terça-feira,na quarta-feira,na quinta-feira,na sexta-feira,no sábado,no domingo",
+            months:
+                "janeiro,fevereiro,março,abril,maio,junho,julho,agosto,setembro,outubro,novembro,dezembro",
             clock: .twentyFourHours(":")),
         "nl": OpeningPhrase(
             today: "vandaag om {time}", tomorrow: "morgen om {time}", weekday: "op {weekday} om {time}",
             date: "op {day} {month} om {time}",
-            weekdays: names("maandag,dinsdag,woensdag,donderdag,vrijdag,zaterdag,zondag"),
-            months: names(
-                "januari,februari,maart,april,mei,juni,juli,augustus,september,oktober,november,december"),
+            weekdays: "maandag,dinsdag,woensdag,donderdag,vrijdag,zaterdag,zondag",
+            months: "januari,februari,maart,april,mei,juni,juli,augustus,september,oktober,november,december",
             clock: .hours(".", before: " uur", after: " uur")),
         "sv": OpeningPhrase(
             today: "i dag kl. {time}", tomorrow: "i morgon kl. {time}", weekday: "på {weekday} kl. {time}",
             date: "den {day} {month} kl. {time}",
-            weekdays: names("måndag,tisdag,onsdag,torsdag,fredag,lördag,söndag"),
-            months: names(
-                "januari,februari,mars,april,maj,juni,juli,augusti,september,oktober,november,december"),
+            weekdays: "måndag,tisdag,onsdag,torsdag,fredag,lördag,söndag",
+            months: "januari,februari,mars,april,maj,juni,juli,augusti,september,oktober,november,december",
             clock: .twentyFourHours(".")),
         "da": OpeningPhrase(
             today: "i dag kl. {time}", tomorrow: "i morgen kl. {time}", weekday: "på {weekday} kl. {time}",
             date: "den {day}. {month} kl. {time}",
-            weekdays: names("mandag,tirsdag,onsdag,torsdag,fredag,lørdag,søndag"),
-            months: names(
-                "januar,februar,marts,april,maj,juni,juli,august,september,oktober,november,december"),
+            weekdays: "mandag,tirsdag,onsdag,torsdag,fredag,lørdag,søndag",
+            months: "januar,februar,marts,april,maj,juni,juli,august,september,oktober,november,december",
             clock: .twentyFourHours(".")),
         "ja": OpeningPhrase(
             today: "本日{time}", tomorrow: "明日{time}", weekday: "{weekday}の{time}",
             date: "{month}月{day}日{time}",
-            weekdays: names("月曜日,火曜日,水曜日,木曜日,金曜日,土曜日,日曜日"), months: (1...12).map { "\($0)" },
+            weekdays: "月曜日,火曜日,水曜日,木曜日,金曜日,土曜日,日曜日", months: "1,2,3,4,5,6,7,8,9,10,11,12",
             clock: .twentyFourHours(":")),
         "zh": OpeningPhrase(
             today: "今天{time}", tomorrow: "明天{time}", weekday: "{weekday}{time}", date: "{month}月{day}日{time}",
-            weekdays: names("周一,周二,周三,周四,周五,周六,周日"), months: (1...12).map { "\($0)" },
+            weekdays: "周一,周二,周三,周四,周五,周六,周日", months: "1,2,3,4,5,6,7,8,9,10,11,12",
             clock: .twentyFourHours(":")),
     ]
 }
