@@ -1,5 +1,4 @@
 import ArgumentParser
-import BalloonJSON
 import BalloonPOSIX
 import MessageServer
 import MessageStore
