@@ -65,20 +65,20 @@ struct DataDirectory: Sendable {
     /// Acquires the lock, checks the version, and creates missing folders and the version file.
     func take(isRestoring: Bool = false) throws(StoreError) -> FileLock {
         if !isRestoring { try checkRestored() }
-        try run(path) { () throws(SystemError) in try Directory.make(path) }
+        try StoreError.naming(path) { () throws(SystemError) in try Directory.make(path) }
         let lock: FileLock
         do throws(SystemError) { lock = try FileLock(lockFile) } catch {
             if error.wouldBlock { throw .inUse(path: path, process: FileLock.owner(of: lockFile)) }
             throw .unavailable(path: lockFile, error)
         }
         try checkVersion()
-        try run(formerAssignments) { () throws(SystemError) in
+        try StoreError.naming(formerAssignments) { () throws(SystemError) in
             if Directory.exists(formerAssignments) { try Directory.removeAll(formerAssignments) }
         }
         for folder in [journal, conversations] {
-            try run(folder) { () throws(SystemError) in try Directory.make(folder) }
+            try StoreError.naming(folder) { () throws(SystemError) in try Directory.make(folder) }
         }
-        try run(path) { () throws(SystemError) in
+        try StoreError.naming(path) { () throws(SystemError) in
             try Directory.synchronize(path)
             try Directory.synchronize(Directory.parent(of: path))
         }
@@ -104,7 +104,7 @@ struct DataDirectory: Sendable {
             guard error.isMissing else { throw .unavailable(path: identityFile, error) }
         }
         let new = Hex.encode(Secret.random(byteCount: 16).bytes)
-        try run(identityFile) { () throws(SystemError) in
+        try StoreError.naming(identityFile) { () throws(SystemError) in
             try AtomicFile.write(Array((new + "\n").utf8), to: identityFile)
         }
         return new
@@ -126,7 +126,7 @@ struct DataDirectory: Sendable {
             guard error.isMissing else { throw .unavailable(path: recordKeyFile, error) }
         }
         let new = Secret.random(byteCount: 32)
-        try run(recordKeyFile) { () throws(SystemError) in
+        try StoreError.naming(recordKeyFile) { () throws(SystemError) in
             try AtomicFile.write(Array((Hex.encode(new.bytes) + "\n").utf8), to: recordKeyFile)
         }
         return new
@@ -159,16 +159,16 @@ struct DataDirectory: Sendable {
         guard Directory.exists(versionFile) else {
             // A directory with a journal but without a version file is not new: its version is unknown.
             if Directory.exists(journal) { throw .unknownVersion(found: "", path: path) }
-            return try run(versionFile) { () throws(SystemError) in
+            return try StoreError.naming(versionFile) { () throws(SystemError) in
                 try AtomicFile.write(Array(Self.version.utf8), to: versionFile)
             }
         }
-        let found = try run(versionFile) { () throws(SystemError) in
+        let found = try StoreError.naming(versionFile) { () throws(SystemError) in
             try File(versionFile, for: .reading).readAll()
         }
         try checkVersion(found)
         if found != Array(Self.version.utf8) {
-            try run(versionFile) { () throws(SystemError) in
+            try StoreError.naming(versionFile) { () throws(SystemError) in
                 try AtomicFile.write(Array(Self.version.utf8), to: versionFile)
             }
         }
@@ -179,13 +179,6 @@ struct DataDirectory: Sendable {
         guard text == Self.version || Self.earlierVersions.contains(text) else {
             throw .unknownVersion(found: text.filter { $0 != "\n" }, path: path)
         }
-    }
-
-    @discardableResult
-    private func run<Result>(
-        _ path: String, _ body: () throws(SystemError) -> Result
-    ) throws(StoreError) -> Result {
-        do throws(SystemError) { return try body() } catch { throw .unavailable(path: path, error) }
     }
 }
 

@@ -81,6 +81,7 @@ package enum StoreError: Error, Hashable, Sendable {
 
 extension StoreError {
     /// Runs `body`; an error of the system names the file or folder at `path`.
+    @discardableResult
     static func naming<Result>(
         _ path: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
     ) throws(StoreError) -> Result {

@@ -77,38 +77,19 @@ final class ConversationPartitions: Sendable {
         return Int(firstByte ?? 0) % count
     }
 
-    /// The line of a customer's message; nil when the conversation has none.
-    func inboundLine(of id: MessageID, in key: ConversationKey) throws(StoreError) -> ConversationLine? {
-        try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }?
-            .inboundLine(of: id)
-    }
-
-    /// The customer's last message in the last `maximumBytes` of a conversation; nil when these bytes have none.
-    func lastInboundLine(
-        of key: ConversationKey, maximumBytes: Int
-    ) throws(StoreError) -> ConversationLine? {
-        try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }?
-            .lastInboundLine(maximumBytes: maximumBytes)
-    }
-
-    /// Returns whether `isWanted` returns true for the text of a line in the last `maximumBytes`, latest first.
-    func hasLine(
-        of key: ConversationKey, maximumBytes: Int, where isWanted: ([UInt8]) -> Bool
-    ) throws(StoreError) -> Bool {
-        let end = try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }
-        return try end?.hasLine(maximumBytes: maximumBytes, where: isWanted) ?? false
+    /// Returns the current end of a conversation, which is read without a lock; nil when the conversation does not exist.
+    func end(of key: ConversationKey) throws(StoreError) -> ConversationEnd? {
+        try partition(of: key).withPool { pool throws(StoreError) in try pool.end(of: key) }
     }
 
     /// Returns whether the customer's last message in the last `maximumBytes` of a conversation closed it.
     ///
     /// False when these bytes have no message of the customer. The result is cached while the file is open.
     func isClosed(_ key: ConversationKey, maximumBytes: Int) throws(StoreError) -> Bool {
-        let partition = partition(of: key)
-        let end = try partition.withPool { pool throws(StoreError) in try pool.end(of: key) }
-        guard let end else { return false }
+        guard let end = try end(of: key) else { return false }
         if let isClosed = end.isClosed { return isClosed }
         let isClosed = try end.lastInboundLine(maximumBytes: maximumBytes)?.kind == .close
-        try partition.withPool { pool throws(StoreError) in pool.keep(isClosed: isClosed, of: key) }
+        try partition(of: key).withPool { pool throws(StoreError) in pool.keep(isClosed: isClosed, of: key) }
         return isClosed
     }
 
@@ -117,9 +98,7 @@ final class ConversationPartitions: Sendable {
     /// With `record`, only the lines of earlier records count, and the last lines are read; otherwise the result is
     /// cached while the file is open.
     func contact(_ key: ConversationKey, before record: UInt64?) throws(StoreError) -> Contact {
-        let partition = partition(of: key)
-        let end = try partition.withPool { pool throws(StoreError) in try pool.end(of: key) }
-        guard let end else { return Contact() }
+        guard let end = try end(of: key) else { return Contact() }
         if record == nil, let contact = end.contact { return contact }
         var contact = Contact()
         for line in try end.lines(maximum: Self.maximumContactLines, maximumBytes: .max)
@@ -127,7 +106,7 @@ final class ConversationPartitions: Sendable {
             contact.apply(line, of: key.business)
         }
         if record == nil {
-            try partition.withPool { pool throws(StoreError) in
+            try partition(of: key).withPool { pool throws(StoreError) in
                 pool.keep(contact, through: end.lastSequence, of: key)
             }
         }

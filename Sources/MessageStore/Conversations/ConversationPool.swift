@@ -308,9 +308,7 @@ struct ConversationPool: Sendable {
     }
 
     func holds(_ path: String) throws(StoreError) -> Bool {
-        do throws(SystemError) { return try Directory.holds(path) } catch {
-            throw .unavailable(path: path, error)
-        }
+        try StoreError.naming(path) { () throws(SystemError) in try Directory.holds(path) }
     }
 
     /// Opens a file, and creates its folder only when that fails, because most folders exist.
@@ -320,11 +318,7 @@ struct ConversationPool: Sendable {
         do throws(StoreError) { return try OpenConversation(path, on: disk, known) } catch {
             let folder = Directory.parent(of: path)
             if Directory.isDirectory(folder) { throw error }
-            do throws(SystemError) {
-                try disk.makeDirectory(folder)
-            } catch {
-                throw .unavailable(path: folder, error)
-            }
+            try StoreError.naming(folder) { () throws(SystemError) in try disk.makeDirectory(folder) }
             unsynced.insert(folders: [directory, Directory.parent(of: folder)])
             return try OpenConversation(path, on: disk, nil)
         }

@@ -71,7 +71,7 @@ struct ConversationQuarantine: Sendable {
                 "conversation is damaged and was quarantined: run balloon conversations rebuild",
                 metadata: facts)
         }
-        do throws(SystemError) {
+        try StoreError.naming(target) { () throws(SystemError) in
             try Directory.make(Directory.parent(of: target))
             do throws(SystemError) {
                 try Directory.rename(conversations + "/" + path, to: target)
@@ -81,8 +81,6 @@ struct ConversationQuarantine: Sendable {
                 // in its place.
                 _ = try File(target, for: .overwriting)
             }
-        } catch {
-            throw .unavailable(path: target, error)
         }
         paths.insert(path)
         let changed = Directory.parent(of: conversations + "/" + path)
@@ -141,14 +139,12 @@ struct ConversationQuarantine: Sendable {
     /// Ends the quarantine of a rewritten conversation; its damaged file is renamed to `….before`.
     mutating func remove(_ path: String) throws(StoreError) {
         let source = directory + "/" + path
-        do throws(SystemError) {
+        try StoreError.naming(source) { () throws(SystemError) in
             if try File(source, for: .reading).sizeBytes() > 0 {
                 try Directory.rename(source, to: source + ".before")
             } else {
                 try Directory.remove(source)
             }
-        } catch {
-            throw .unavailable(path: source, error)
         }
         paths.remove(path)
         waiting[path] = nil

@@ -86,15 +86,11 @@ final class HandlerStates: Sendable {
         guard hasAny.load(ordering: .acquiring) else { return }
         let path = directory + "/" + name.path.dropLast()
         try await queue.run { () throws(StoreError) in
-            do throws(SystemError) {
-                guard try Directory.holds(path) else { return }
-                let root = try? JSONDocument(try File(path, for: .reading).readAll()).root
-                let last = [root?["decision"], root?["customer"]?["record"]].compactMap { $0?.int }.max()
-                guard last.map({ UInt64(clamping: $0) < record }) ?? false else { return }
-                try Directory.remove(path)
-            } catch {
-                throw .unavailable(path: path, error)
-            }
+            guard let bytes = try DataFiles().read(path) else { return }
+            let root = try? JSONDocument(bytes).root
+            let last = [root?["decision"], root?["customer"]?["record"]].compactMap { $0?.int }.max()
+            guard last.map({ UInt64(clamping: $0) < record }) ?? false else { return }
+            try StoreError.naming(path) { () throws(SystemError) in try Directory.remove(path) }
         }
     }
 
@@ -105,15 +101,7 @@ final class HandlerStates: Sendable {
 
     private func read(_ name: String) throws(StoreError) -> Content {
         let path = directory + "/" + name
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            guard try Directory.holds(path) else { return Content() }
-            bytes = try File(path, for: .reading).readAll()
-        } catch {
-            // The conversation was erased a moment ago.
-            if error.isMissing { return Content() }
-            throw .unavailable(path: path, error)
-        }
+        guard let bytes = try DataFiles().read(path) else { return Content() }
         // An unreadable state must not be treated as absent: the handler would restart with a customer in the
         // middle of an order.
         guard let root = try? JSONDocument(bytes).root, root["format"]?.int == 1 else {
@@ -138,12 +126,10 @@ final class HandlerStates: Sendable {
                 content.customer.write(to: &writer)
             }
         }
-        do throws(SystemError) {
+        try StoreError.naming(path) { () throws(SystemError) in
             try Directory.make(Directory.parent(of: path))
             hasAny.store(true, ordering: .releasing)
             try AtomicFile.write(text + [UInt8(ascii: "\n")], to: path)
-        } catch {
-            throw .unavailable(path: path, error)
         }
     }
 }
@@ -202,7 +188,7 @@ extension Store {
     /// Reads the conversation's file.
     package func lastMessageTime(of business: BusinessID, _ customer: CustomerID) throws -> Timestamp? {
         let key = ConversationKey(business: business, customer: customer)
-        return try conversations.lastInboundLine(of: key, maximumBytes: Self.maximumSearchedBytes)?.at
+        return try conversations.end(of: key)?.lastInboundLine(maximumBytes: Self.maximumSearchedBytes)?.at
     }
 
     /// Returns whether Apple accepted a message to the customer that has the text, in the last 16 MiB of the
@@ -210,10 +196,10 @@ extension Store {
     package func hasSent(_ text: String, to customer: CustomerID, of business: BusinessID) throws -> Bool {
         let search = TextSearch(text)
         let key = ConversationKey(business: business, customer: customer)
-        return try conversations.hasLine(of: key, maximumBytes: Self.maximumSearchedBytes) { line in
+        return try conversations.end(of: key)?.hasLine(maximumBytes: Self.maximumSearchedBytes) { line in
             // Without a limit the search is never interrupted.
             guard let found = try? search.match(line) else { return false }
             return found.direction == .outbound && found.outcome == ReplyState.Status.accepted.rawValue
-        }
+        } ?? false
     }
 }

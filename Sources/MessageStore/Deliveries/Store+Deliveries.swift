@@ -330,7 +330,8 @@ extension Store {
     package func inboundLine(
         of id: MessageID, from customer: CustomerID, to business: BusinessID
     ) throws -> ConversationLine? {
-        try conversations.inboundLine(of: id, in: ConversationKey(business: business, customer: customer))
+        try conversations.end(of: ConversationKey(business: business, customer: customer))?.inboundLine(
+            of: id)
     }
 
     /// Returns the latest `capability-list` of a customer's device; nil when none of the last 1000 lines has

@@ -58,7 +58,7 @@ extension Store {
     private func keepDamaged(_ repair: JournalRepair) throws(StoreError) {
         let data = DataDirectory(path: directory)
         let folder = data.damagedJournal
-        do throws(SystemError) {
+        try StoreError.naming(folder) { () throws(SystemError) in
             try Directory.make(folder)
             for name in repair.segments {
                 let source = data.journal + "/" + name
@@ -67,8 +67,6 @@ extension Store {
                 try AtomicFile.write(File(source, for: .reading).readAll(), to: folder + "/" + name)
             }
             try AtomicFile.write(repair.json, to: folder + "/report-\(Timestamp.now().rfc3339).json")
-        } catch {
-            throw .unavailable(path: folder, error)
         }
     }
 }

@@ -133,12 +133,9 @@ extension Store {
         }
         let replacement = ConversationReplacement(
             name: name, path: path, content: content, repair: ConversationRepair(content, trim))
-        let file: AtomicFile.Replacement
-        do throws(SystemError) {
-            // The file is written and synced without the pool's lock, so that no other conversation waits.
-            file = try AtomicFile.Replacement(of: path, with: replacement.repair.bytes)
-        } catch {
-            throw StoreError.unavailable(path: path, error)
+        // The file is written and synced without the pool's lock, so that no other conversation waits.
+        let file: AtomicFile.Replacement = try StoreError.naming(path) { () throws(SystemError) in
+            try AtomicFile.Replacement(of: path, with: replacement.repair.bytes)
         }
         let isInstalled = try partition.withPool { pool throws(StoreError) in
             if pool.quarantine.contains(name) {
@@ -188,14 +185,9 @@ extension ConversationPool {
         let path = directory + "/" + name.path
         // A quarantined conversation waits for its rebuild.
         guard !quarantine.contains(name), try holds(path) else { return nil }
-        let content: [UInt8]
-        do throws(SystemError) {
-            let shown = try disk.read(path)
-            let end = shown.lastPosition(of: UInt8(ascii: "\n"), before: shown.count).map { $0 + 1 } ?? 0
-            content = Array(shown[..<end])
-        } catch {
-            throw .unavailable(path: path, error)
-        }
+        let shown: [UInt8] = try StoreError.naming(path) { () throws(SystemError) in try disk.read(path) }
+        let end = shown.lastPosition(of: UInt8(ascii: "\n"), before: shown.count).map { $0 + 1 } ?? 0
+        let content = Array(shown[..<end])
         return ConversationTrim(content, olderThan: limit, before: record).map { ($0, content, path) }
     }
 

@@ -78,7 +78,7 @@ package struct StoreVerification: Sendable {
     }
 
     private mutating func checkJournal() throws(StoreError) -> (ExpectedLines, UInt64) {
-        for name in try names(data.journal) where name.hasSuffix(SegmentName.damagedSuffix) {
+        for name in try DataFiles().names(in: data.journal) where name.hasSuffix(SegmentName.damagedSuffix) {
             add(StoreProblem(.journalQuarantined, data.journal + "/" + name))
         }
         let reader = SegmentReader(directory: data.journal)
@@ -123,7 +123,7 @@ package struct StoreVerification: Sendable {
             expected.excuse(path)
         }
         var newest: (record: UInt64, file: String) = (0, "")
-        for business in try names(data.conversations) {
+        for business in try DataFiles().names(in: data.conversations) {
             for folder in names(below: business, &expected) {
                 for name in names(below: business + "/" + folder, &expected) where name.hasSuffix(".jsonl") {
                     let path = business + "/" + folder + "/" + name
@@ -229,10 +229,5 @@ package struct StoreVerification: Sendable {
             expected.excuse(below: folder)
             return []
         }
-    }
-
-    private func names(_ path: String) throws(StoreError) -> [String] {
-        guard Directory.isDirectory(path) else { return [] }
-        return try StoreError.naming(path) { () throws(SystemError) in try Directory.names(in: path) }
     }
 }

@@ -35,11 +35,7 @@ struct RequestFiles: Sendable {
     /// Reads a request; nil when it has no file.
     func read(_ name: RequestName) throws(StoreError) -> OpenRequest? {
         let path = directory + "/" + name.path
-        let bytes: [UInt8]
-        do throws(SystemError) { bytes = try File(path, for: .reading).readAll() } catch {
-            if error.isMissing { return nil }
-            throw .unavailable(path: path, error)
-        }
+        guard let bytes = try DataFiles().read(path) else { return nil }
         guard let request = OpenRequestText.request(in: bytes) else { throw .damaged(file: path, line: 1) }
         return request
     }
