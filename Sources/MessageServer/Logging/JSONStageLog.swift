@@ -29,30 +29,27 @@ package struct JSONStageLog: StageObserver {
         let level = LogObserver.level(of: event)
         let minimum = levels?.threshold(self.level, business: event.business?.rawValue) ?? self.level
         guard minimum <= level else { return }
-        let now = Timestamp.now()
         stream.write(
-            { lines in
-                if isJournal { lines += level.journalPriority.utf8 }
-                Self.append(event, level, at: now, to: &lines)
-            }, isUrgent: level >= .warning,
+            Self.line(event, level, at: .now(), isJournal: isJournal), isUrgent: level >= .warning,
             describeDropped: isJournal ? JSONLogHandler.droppedInJournal : JSONLogHandler.dropped)
     }
 
-    static func append(
-        _ event: StageEvent, _ level: Logger.Level, at: Timestamp, to lines: inout [UInt8]
-    ) {
-        // The bytes move out of `lines`, so that the writer owns their storage exclusively and does not copy it.
-        var taken: [UInt8] = []
-        swap(&taken, &lines)
-        var writer = JSONWriter(appendingTo: consume taken)
+    static func line(
+        _ event: StageEvent, _ level: Logger.Level, at: Timestamp, isJournal: Bool
+    ) -> [UInt8] {
+        var line = isJournal ? Array(level.journalPriority.utf8) : []
+        // Most lines are shorter.
+        line.reserveCapacity(512)
+        var writer = JSONWriter(appendingTo: consume line)
         writer.object { writer in
             writer.quote("at") { at.append(to: &$0) }
             writer.field("level", level.rawValue)
             writer.field("event", LogObserver.text(for: event))
             appendFacts(of: event, to: &writer)
         }
-        lines = (consume writer).finish()
-        lines.append(UInt8(ascii: "\n"))
+        line = (consume writer).finish()
+        line.append(UInt8(ascii: "\n"))
+        return line
     }
 
     /// Writes the facts sorted by name, like the metadata of a log record.

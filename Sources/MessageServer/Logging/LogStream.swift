@@ -57,26 +57,16 @@ package final class LogStream: Sendable {
     ///
     /// `describeDropped` formats the number of lost lines.
     package func write(_ line: [UInt8], isUrgent: Bool = false, describeDropped: (Int) -> [UInt8]) {
-        write({ $0 += line }, isUrgent: isUrgent, describeDropped: describeDropped)
-    }
-
-    /// Calls `append`, which writes a line with its line feed directly to the buffer, without another copy.
-    ///
-    /// `append` must be short, because lines of other threads wait meanwhile.
-    package func write(
-        _ append: (inout [UInt8]) -> Void, isUrgent: Bool = false, describeDropped: (Int) -> [UInt8]
-    ) {
         let next = state.withLock { state -> Writer? in
             let count = state.pending.count
             if state.dropped > 0 { state.pending += describeDropped(state.dropped) }
-            let start = state.pending.count
-            append(&state.pending)
-            guard count + state.pending.count - start <= maximumPendingBytes else {
+            guard count + line.count <= maximumPendingBytes else {
                 state.pending.removeLast(state.pending.count - count)
                 state.dropped += 1
                 dropped.add()
                 return nil
             }
+            state.pending += line
             state.dropped = 0
             if isUrgent { state.isUrgent = true }
             return state.advance()

@@ -10,9 +10,10 @@ final class BusinessLabels: Sendable {
     static let other = "_other"
 
     private struct State {
-        var slugs: [BusinessID: String] = [:]
-        /// The slugs that are in use as labels.
-        var labels: Set<String> = []
+        /// The labels of the configured businesses.
+        var labels: [BusinessID: String] = [:]
+        /// The slugs that are in use as labels, also those of businesses that are gone.
+        var used: Set<String> = []
     }
 
     private let state = Mutex(State())
@@ -23,25 +24,22 @@ final class BusinessLabels: Sendable {
     /// Gives each new business its slug as a label, until ``maximumCount`` labels are in use.
     func change(to businesses: [BusinessConfiguration]) {
         state.withLock { state in
-            state.slugs = Dictionary(businesses.map { ($0.businessID, $0.slug) }) { first, _ in first }
-            for slug in businesses.map(\.slug).sorted() where state.labels.count < Self.maximumCount {
-                state.labels.insert(slug)
+            for slug in businesses.map(\.slug).sorted() where state.used.count < Self.maximumCount {
+                state.used.insert(slug)
             }
+            state.labels = Dictionary(
+                businesses.map { ($0.businessID, state.used.contains($0.slug) ? $0.slug : Self.other) }
+            ) { first, _ in first }
         }
     }
 
     /// The label of a business; `_other` also for one that is not configured.
     subscript(business: BusinessID) -> String {
-        state.withLock { state in
-            guard let slug = state.slugs[business], state.labels.contains(slug) else { return Self.other }
-            return slug
-        }
+        state.withLock { $0.labels[business] } ?? Self.other
     }
 
     /// The configured businesses with their labels, in no particular order.
     var all: [(business: BusinessID, label: String)] {
-        state.withLock { state in
-            state.slugs.map { ($0, state.labels.contains($1) ? $1 : Self.other) }
-        }
+        state.withLock { $0.labels.map { ($0, $1) } }
     }
 }
