@@ -35,6 +35,8 @@ struct AssignmentTable: Sendable {
     var maximumAssigned = 100_000
     /// The number of ended entries that the last `dropOldest` kept, and at least ``maximumEnded``.
     private var maximumKept = maximumEnded
+    /// The conversations whose quiet entries ``removeQuiet(_:except:)`` removes next.
+    private var removable: Set<ConversationKey> = []
 
     /// The maximum number of entries of conversations that are with their handler or closed.
     static let maximumEnded = 10_000
@@ -167,12 +169,20 @@ struct AssignmentTable: Sendable {
     }
 
     /// Removes the entry of a conversation if it is quiet, unless one of the open messages needs it.
+    ///
+    /// This reads all open messages, so with many of them it waits until several entries can be removed.
     mutating func removeQuiet(_ key: ConversationKey, except open: [UInt64: JournalState.Message]) {
-        guard !entries.isEmpty, let entry = entries[key], entry.isQuiet,
-            Self.needed([key: entry], by: open).isEmpty
-        else { return }
-        entries[key] = nil
+        guard !entries.isEmpty, entries[key]?.isQuiet == true else { return }
+        removable.insert(key)
+        guard removable.count * Self.messagesForEach >= open.count else { return }
+        var quiet: [ConversationKey: Entry] = [:]
+        for key in removable { if let entry = entries[key], entry.isQuiet { quiet[key] = entry } }
+        let needed = Self.needed(quiet, by: open)
+        for key in quiet.keys where !needed.contains(key) { entries[key] = nil }
+        removable = []
     }
+
+    private static let messagesForEach = 256
 
     /// Drops the oldest entries of unassigned conversations, down to ``maximumEnded``, unless one of the open messages needs
     /// them.

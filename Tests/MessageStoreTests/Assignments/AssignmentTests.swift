@@ -260,6 +260,29 @@ import Testing
         await reopened.close()
     }
 
+    @Test func `conversations that a person left are forgotten beside many unfinished messages`() async throws
+    {
+        let store = try directory.open()
+        var leased: [Delivery] = []
+        for name in ["a", "b", "c"] {
+            let customer = CustomerID("urn:mbid:\(name)")
+            _ = await store.append(message("\(name)1", from: customer))
+            let first = try await store.lease()
+            _ = try await store.assign(.claim(ana), business, customer)
+            try await store.finish(first, result: .withPerson)
+            _ = try await store.assign(.releaseToHandler(), business, customer)
+            _ = await store.append(message("\(name)2", from: customer))
+            leased.append(try await store.lease())
+        }
+        for number in 0..<600 {
+            store.append(message("m\(number)", from: CustomerID("urn:mbid:w\(number)"))) { _ in }
+        }
+        for delivery in leased { try await store.finish(delivery, result: .handled) }
+        await store.journal.flush()
+        #expect(store.journalState.isUnassigned)
+        await store.close()
+    }
+
     @Test func `an answered event stays with its person after many other conversations ended`() async throws {
         let store = try directory.open()
         try await answeredByPerson(store)
