@@ -61,18 +61,24 @@ package final class HTTPBroadcast: Sendable {
         }
     }
 
-    /// Adds a subscriber on a shard and returns its section; nil when the broadcast is finished.
-    func add(_ shard: Shard) -> BroadcastSection? {
-        state.withLock { state in
-            if state.isFinished { return nil }
-            if let section = state.sections.first(where: { $0.shard === shard }) {
+    /// Adds a streamed answer of a shard; false when the broadcast is finished.
+    func add(_ exchange: ExchangeID, on shard: Shard) -> Bool {
+        let (section, isPosted) = state.withLock { state -> (BroadcastSection?, Bool) in
+            if state.isFinished { return (nil, false) }
+            let section: BroadcastSection
+            if let existing = state.sections.first(where: { $0.shard === shard }) {
+                section = existing
                 section.countSubscriber(1)
-                return section
+            } else {
+                section = BroadcastSection(of: self, on: shard)
+                state.sections.append(section)
             }
-            let section = BroadcastSection(of: self, on: shard)
-            state.sections.append(section)
-            return section
+            // Posted under the lock, so that no later batch and no end reaches the shard before the subscription.
+            return (section, shard.mailbox.put(.subscribe(exchange, to: section)))
         }
+        guard let section else { return false }
+        if !isPosted { remove(from: section) }
+        return true
     }
 
     /// Removes one subscriber from `section`, and the section after its last subscriber.
@@ -91,7 +97,6 @@ final class BroadcastSection: Sendable {
     private let subscribers = Atomic(1)
     private let waitingBytes = Atomic(0)
     private let waitingBatches = Atomic(0)
-    private let ended = Atomic(false)
 
     init(of broadcast: HTTPBroadcast, on shard: Shard) {
         self.broadcast = broadcast
@@ -99,8 +104,6 @@ final class BroadcastSection: Sendable {
     }
 
     var subscriberCount: Int { subscribers.load(ordering: .relaxed) }
-    /// Whether the section has ended, so that no further batch is sent to its subscribers.
-    var hasEnded: Bool { ended.load(ordering: .acquiring) }
 
     func countSubscriber(_ change: Int) { subscribers.add(change, ordering: .relaxed) }
 
@@ -127,10 +130,7 @@ final class BroadcastSection: Sendable {
     }
 
     /// Ends the answers of the section: after the waiting batches if `isRegular`, else without sending these.
-    func end(isRegular: Bool) {
-        ended.store(true, ordering: .releasing)
-        shard.post(.endSection(self, isRegular: isRegular))
-    }
+    func end(isRegular: Bool) { shard.post(.endSection(self, isRegular: isRegular)) }
 }
 
 /// The bytes of one batch, with and without chunk framing.

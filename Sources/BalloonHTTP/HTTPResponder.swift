@@ -50,8 +50,7 @@ package struct HTTPBodyWriter: Sendable {
     /// Batches sent after this call follow the pieces written before it. An answer subscribes to one
     /// broadcast at most, and ends with the broadcast; if that is finished already, the answer ends at once.
     package func subscribe(to broadcast: HTTPBroadcast) {
-        guard let section = broadcast.add(shard) else { return finish() }
-        shard.post(.subscribe(exchange, to: section))
+        if !broadcast.add(exchange, on: shard) { finish() }
     }
 
     /// Ends the body.

@@ -95,8 +95,6 @@ extension Shard {
         guard let (connection, _, answer) = streaming(exchange), answer.audience == nil else {
             return section.broadcast.remove(from: section)
         }
-        // The section gets no further batch. Close, so that the client notices that its answer is incomplete.
-        if section.hasEnded { return close(connection) }
         let audience = audiences[ObjectIdentifier(section)] ?? BroadcastAudience(section)
         audiences[ObjectIdentifier(section)] = audience
         audience.insert(exchange)

@@ -12,7 +12,7 @@ import Synchronization
 actor Shard {
     nonisolated let executor: QueueExecutor
     nonisolated let connectionCount = Atomic<Int>(0)
-    private nonisolated let mailbox: Mailbox
+    nonisolated let mailbox: Mailbox
     private nonisolated let counters: [ConnectionCounter]
     let logger: Logger
     let listeners: [ServedListener]

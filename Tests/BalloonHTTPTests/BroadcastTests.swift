@@ -170,6 +170,21 @@ import Testing
         #expect(try await later.hasSuffix("\r\n\r\n3\r\none\r\n0\r\n\r\n"))
     }
 
+    @Test func `an answer gets the batch and the end that directly follow its subscription`() async throws {
+        let route = HTTPRoute(.get, "/events") { [broadcast] _, responder in
+            responder.stream(HTTPStreamHead(.ok, contentType: "text/event-stream"))
+                .subscribe(to: broadcast)
+            // The shard, which runs this handler, has not seen the subscription yet.
+            broadcast.send(Array("one".utf8))
+            broadcast.finish()
+            return nil
+        }
+        try await withServer([route]) { server in
+            let answer = try await server.exchange(get("/events"))
+            #expect(answer.hasSuffix("\r\n\r\n3\r\none\r\n0\r\n\r\n"))
+        }
+    }
+
     @Test func `a finished broadcast ends the answers of its subscribers, and of later ones`() async throws {
         try await withServer([events]) { server in
             async let first = server.exchange(get("/events"))
