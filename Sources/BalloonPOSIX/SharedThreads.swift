@@ -146,8 +146,7 @@ package final class SharedThreads: Sendable {
 
 /// One thread that makes the checks of all ``SharedThreads`` every 2 ms; it ends when no jobs wait.
 ///
-/// A timer for each check took a twentieth of the processor time of a loaded server, because a timer of Dispatch wakes two
-/// threads.
+/// A timer of Dispatch for each check would wake two threads.
 private final class ThreadChecks: Sendable {
     static let shared = ThreadChecks()
 
