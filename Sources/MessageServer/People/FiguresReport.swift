@@ -147,9 +147,12 @@ package struct FiguresReport: Sendable {
                 row.conversations, row.byBot, row.byPeople, row.unanswered, row.askedFor, row.handedOff,
             ]
             let times = row.percentiles.map(\.seconds)
-            let numbers: [Int?] =
-                counts + times.prefix(4) + [row.consents, row.withdrawals] + row.scores + times.dropFirst(4)
-            return ([quoted] + numbers.map { $0.map { "\($0)" } ?? "" }).joined(separator: ",")
+            var numbers: [Int?] = counts
+            numbers += times.prefix(4)
+            numbers += [row.consents, row.withdrawals] + row.scores
+            numbers += times.dropFirst(4)
+            let cells = numbers.map { number in number.map(String.init) ?? "" }
+            return ([quoted] + cells).joined(separator: ",")
         }
         return ([names] + lines).map { $0 + "\r\n" }.joined()
     }

@@ -26,8 +26,8 @@ struct IndexBlock: Sendable {
     /// Returns the size of the block that has this header; nil when the bytes are not a valid header.
     static func sizeBytes(_ header: [UInt8]) -> Int? {
         guard header.count == headerBytes else { return nil }
-        let numbers = [0, 8].map { start in
-            (0..<8).reduce(UInt64(0)) { $0 | UInt64(header[start + $1]) << UInt64(8 * $1) }
+        let numbers = [0, 8].map { start -> UInt64 in
+            header[start..<start + 8].reversed().reduce(0) { number, byte in number << 8 | UInt64(byte) }
         }
         guard numbers[0] == mark, (UInt64(headerBytes) + 8...UInt64(maximumBytes)).contains(numbers[1]),
             numbers[1].isMultiple(of: 8)
@@ -68,8 +68,9 @@ extension IndexEntry {
         bytes.append(digest.third)
         bytes.append(digest.fourth)
         bytes.append(UInt64(bitPattern: milliseconds))
-        bytes.append(
-            UInt64(lines) << 32 | UInt64(oldestDay) << 16 | UInt64(kindNumber) << 8 | (isOutbound ? 1 : 0))
+        let days = UInt64(lines) << 32 | UInt64(oldestDay) << 16
+        let kind: UInt64 = UInt64(kindNumber) << 8 | (isOutbound ? 1 : 0)
+        bytes.append(days | kind)
     }
 
     /// Parses an entry, whose business is that of the block.

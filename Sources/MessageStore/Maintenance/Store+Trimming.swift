@@ -102,10 +102,9 @@ extension Store {
                     withExtendedLifetime(permit) {}
                 }
                 files += 1
-                let pause =
-                    max(
-                        .seconds(1) * files / Self.maximumFilesPerSecond,
-                        .seconds(1) * bytes / Self.maximumBytesPerSecond) - (.now - began)
+                let byFiles: Duration = .seconds(1) * files / Self.maximumFilesPerSecond
+                let byBytes: Duration = .seconds(1) * bytes / Self.maximumBytesPerSecond
+                let pause = max(byFiles, byBytes) - (ContinuousClock.now - began)
                 if pause > .zero { guard await self.pause(for: pause) else { return report } }
             }
         }
