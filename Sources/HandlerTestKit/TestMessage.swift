@@ -24,8 +24,7 @@ public struct TestMessage: Sendable {
                 )
                 writer.field("sessionIdentifier", MessageID.random().rawValue)
                 writer.object("data") { writer in
-                    writer.field("version", "1.0")
-                    writer.field("requestIdentifier", MessageID.random().rawValue)
+                    writer.fields(["version": "1.0", "requestIdentifier": MessageID.random().rawValue])
                     data(&writer)
                 }
             }
@@ -41,9 +40,7 @@ public struct TestMessage: Sendable {
     public static func quickReply(_ identifier: String, title: String? = nil) -> TestMessage {
         TestMessage { writer in
             writer.object("quick-reply") { writer in
-                writer.field("summaryText", "Which?")
-                writer.field("selectedIdentifier", identifier)
-                writer.field("selectedIndex", 0)
+                writer.fields(["summaryText": "Which?", "selectedIdentifier": identifier, "selectedIndex": 0])
                 writer.array("items") { $0.item(identifier, title) }
             }
         }
@@ -75,13 +72,10 @@ public struct TestMessage: Sendable {
     {
         TestMessage { writer in
             writer.object("event") { writer in
-                writer.field("identifier", "event")
-                writer.field("title", "When?")
+                writer.fields(["identifier": "event", "title": "When?"])
                 writer.array("timeslots") { writer in
                     writer.object { writer in
-                        writer.field("identifier", identifier)
-                        writer.field("startTime", startTime)
-                        writer.field("duration", 3600)
+                        writer.fields(["identifier": identifier, "startTime": startTime, "duration": 3600])
                     }
                 }
             }
@@ -92,8 +86,7 @@ public struct TestMessage: Sendable {
     public static func form(_ answers: KeyValuePairs<String, [String]>) -> TestMessage {
         TestMessage { writer in
             writer.object("dynamic") { writer in
-                writer.field("template", "messageForms")
-                writer.field("version", "1.2")
+                writer.fields(["template": "messageForms", "version": "1.2"])
                 writer.array("selections") { writer in
                     for (page, values) in answers { writer.page(page, values) }
                 }
@@ -126,22 +119,15 @@ public struct TestMessage: Sendable {
 extension JSONWriter {
     fileprivate mutating func item(_ identifier: String, _ title: String?, order: Int? = nil) {
         object { writer in
-            writer.field("identifier", identifier)
-            writer.field("title", title ?? identifier)
-            writer.field("order", order)
+            writer.fields(["identifier": identifier, "title": title ?? identifier, "order": order])
         }
     }
 
     fileprivate mutating func page(_ identifier: String, _ values: [String]) {
         object { writer in
-            writer.field("pageIdentifier", identifier)
-            writer.field("title", identifier)
-            writer.field("subtitle", "")
+            writer.fields(["pageIdentifier": identifier, "title": identifier, "subtitle": ""])
             writer.objects("items", values) { value, writer in
-                writer.field("identifier", value)
-                writer.field("type", "select")
-                writer.field("title", value)
-                writer.field("value", value)
+                writer.fields(["identifier": value, "type": "select", "title": value, "value": value])
             }
         }
     }

@@ -45,11 +45,9 @@ public final class TestPayment: Sendable {
         locality: String? = nil, postalCode: String? = nil, countryCode: String
     ) async throws -> SheetUpdate {
         try await update(.shippingContactUpdate) { writer in
-            writer.object("shippingContact") { writer in
-                writer.field("locality", locality)
-                writer.field("postalCode", postalCode)
-                writer.field("countryCode", countryCode)
-            }
+            writer.field(
+                "shippingContact",
+                JSONObject(["locality": locality, "postalCode": postalCode, "countryCode": countryCode]))
         }
     }
 
@@ -95,8 +93,7 @@ public final class TestPayment: Sendable {
         _ kind: PaymentCallback.Kind, _ attempt: String, _ payment: (inout JSONWriter) -> Void
     ) async throws -> PaymentAnswer {
         let body = JSONWriter.object { writer in
-            writer.field("requestIdentifier", "request")
-            writer.field("version", "1.0")
+            writer.fields(["requestIdentifier": "request", "version": "1.0"])
             writer.object("payment", payment)
         }
         let context = PaymentContext(

@@ -79,13 +79,11 @@ package struct MerchantSessionClient: Sendable {
     private static func request(
         for merchant: MerchantIdentity, paymentGatewayURL: String
     ) -> TransportRequest {
-        let body = JSONWriter.object { writer in
-            writer.field("merchantIdentifier", merchant.merchantIdentifier)
-            writer.field("domainName", merchant.domainName)
-            writer.field("displayName", merchant.displayName)
-            writer.field("initiative", "messaging")
-            writer.field("initiativeContext", paymentGatewayURL)
-        }
+        let body = JSONWriter.object([
+            "merchantIdentifier": merchant.merchantIdentifier, "domainName": merchant.domainName,
+            "displayName": merchant.displayName, "initiative": "messaging",
+            "initiativeContext": paymentGatewayURL,
+        ])
         var request = TransportRequest(
             method: "POST", url: merchant.sessionURL,
             headers: [("content-type", "application/json"), ("accept", "application/json")], body: body,

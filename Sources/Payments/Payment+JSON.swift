@@ -14,9 +14,7 @@ extension Payment {
     /// its call was seen. `pending` has the sheets of updates, with the same three members.
     package var json: [UInt8] {
         JSONWriter.object(reservingCapacity: shown.sheet.count + 1024) { writer in
-            writer.field("currency", currency)
-            writer.field("endsAt", endsAt?.rfc3339)
-            writer.field("end", end?.rawValue)
+            writer.fields(["currency": currency, "endsAt": endsAt?.rfc3339, "end": end?.rawValue])
             shown.write(to: &writer)
             if !pending.isEmpty {
                 writer.list("pending", pending) { shown, writer in writer.object { shown.write(to: &$0) } }
@@ -28,13 +26,11 @@ extension Payment {
                 let isUncertain = attempt.state == .uncertain
                 writer.field("state", (isUncertain ? .begun : attempt.state).rawValue)
                 if isUncertain { writer.field("uncertain", true) }
-                writer.field("begunAt", attempt.begunAt.rfc3339)
-                writer.field("changedAt", attempt.changedAt.rfc3339)
-                writer.field("endSeenAt", attempt.endSeenAt?.rfc3339)
-                writer.field("reference", attempt.reference)
-                writer.field("told", attempt.isTold)
-                writer.field("failures", attempt.failures)
-                writer.field("turn", attempt.turn)
+                writer.fields([
+                    "begunAt": attempt.begunAt.rfc3339, "changedAt": attempt.changedAt.rfc3339,
+                    "endSeenAt": attempt.endSeenAt?.rfc3339, "reference": attempt.reference,
+                    "told": attempt.isTold, "failures": attempt.failures, "turn": attempt.turn,
+                ])
                 guard let answer = attempt.answer else { return }
                 writer.raw("answer", answer)
             }
@@ -64,9 +60,7 @@ extension Payment {
 
 extension Payment.Shown {
     fileprivate func write(to writer: inout JSONWriter) {
-        writer.field("total", total)
-        writer.field("shippingMethod", shippingMethod)
-        writer.raw("sheet", sheet)
+        writer.fields(["total": total, "shippingMethod": shippingMethod, "sheet": JSONText(sheet)])
     }
 
     fileprivate init?(json: JSONValue) {

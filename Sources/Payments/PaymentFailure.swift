@@ -26,8 +26,7 @@ package enum PaymentFailure: String, Sendable, CaseIterable {
             writer.field("status", "STATUS_FAILURE")
             writer.array("errors") { writer in
                 writer.object { writer in
-                    writer.field("code", "unknown")
-                    writer.field("message", rawValue)
+                    writer.fields(["code": "unknown", "message": rawValue])
                 }
             }
         }

@@ -73,8 +73,7 @@ package struct ReviewReport: Sendable {
     /// The report as one JSON object.
     package var json: [UInt8] {
         JSONWriter.object(reservingCapacity: 1 << 16) { writer in
-            writer.field("format", 1)
-            writer.field("business", business)
+            writer.fields(["format": 1, "business": business])
             writer.object("counts") { writer in
                 for verdict in Finding.Verdict.allCases { writer.field(verdict.rawValue, count(verdict)) }
             }
@@ -84,18 +83,15 @@ package struct ReviewReport: Sendable {
     }
 
     private func write(_ result: CheckResult, to writer: inout JSONWriter) {
-        writer.field("id", result.check.id)
-        writer.field("title", result.check.title)
-        writer.field("verdict", result.verdict.rawValue)
-        writer.list("requirements", result.check.requirements)
-        writer.field("source", result.check.source)
-        writer.field("certainty", result.check.certainty.rawValue)
+        writer.fields([
+            "id": result.check.id, "title": result.check.title, "verdict": result.verdict.rawValue,
+            "requirements": result.check.requirements, "source": result.check.source,
+            "certainty": result.check.certainty.rawValue,
+        ])
         writer.objects("findings", result.findings) { finding, writer in
-            writer.field("verdict", finding.verdict.rawValue)
-            writer.field("words", finding.words)
+            writer.fields(["verdict": finding.verdict.rawValue, "words": finding.words])
             writer.objects("quotes", finding.quotes) { quote, writer in
-                writer.field("scene", quote.scene)
-                writer.field("turn", quote.turn)
+                writer.fields(["scene": quote.scene, "turn": quote.turn])
             }
         }
     }
@@ -106,19 +102,16 @@ package struct ReviewReport: Sendable {
         writer.field("locale", transcript.scene.locale)
         writer.field("failure", transcript.failure)
         writer.objects("turns", transcript.turns) { turn, writer in
-            writer.field("at", turn.at)
-            writer.field("by", turn.actor.rawValue)
-            writer.field("action", turn.action)
-            writer.field("state", turn.state)
-            writer.field("refusal", turn.refusal)
+            writer.fields([
+                "at": turn.at, "by": turn.actor.rawValue, "action": turn.action, "state": turn.state,
+                "refusal": turn.refusal,
+            ])
             if !turn.undelivered.isEmpty { writer.list("undelivered", turn.undelivered) }
             writer.objects("messages", turn.lines) { line, writer in
-                writer.field("at", line.at)
-                writer.field("author", line.author.rawValue)
-                writer.field("person", line.person)
-                writer.field("kind", line.kind.rawValue)
-                writer.field("autoReply", line.isAutomatic)
-                writer.field("words", line.words)
+                writer.fields([
+                    "at": line.at, "author": line.author.rawValue, "person": line.person,
+                    "kind": line.kind.rawValue, "autoReply": line.isAutomatic, "words": line.words,
+                ])
                 if !line.choices.isEmpty { writer.list("choices", line.choices) }
             }
         }

@@ -53,14 +53,10 @@ func authenticated(
 /// The claims of a token for `private_key_jwt`, which is valid for 60 seconds, for the audience alone, and
 /// only once.
 func assertionClaims(clientID: String, audience: String, now: Int) -> [UInt8] {
-    JSONWriter.object { writer in
-        writer.field("iss", clientID)
-        writer.field("sub", clientID)
-        writer.field("aud", audience)
-        writer.field("jti", Base64.encode(randomBytes(16), alphabet: .url))
-        writer.field("iat", now)
-        writer.field("exp", now + 60)
-    }
+    JSONWriter.object([
+        "iss": clientID, "sub": clientID, "aud": audience,
+        "jti": Base64.encode(randomBytes(16), alphabet: .url), "iat": now, "exp": now + 60,
+    ])
 }
 
 /// The answer to an exchange (RFC 6749 §5.1).

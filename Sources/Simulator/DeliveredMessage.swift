@@ -22,14 +22,11 @@ package struct DeliveredMessage: Sendable {
 
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.field("number", number)
-            writer.field("at", at.rfc3339)
-            writer.field("id", id.rawValue)
-            writer.field("customer", customer.rawValue)
-            writer.field("business", business.rawValue)
-            writer.field("message", message.root)
-            writer.field("autoReply", isAutomatic)
-            writer.field("repeats", repeats)
+            writer.fields([
+                "number": number, "at": at.rfc3339, "id": id.rawValue, "customer": customer.rawValue,
+                "business": business.rawValue, "message": message.root, "autoReply": isAutomatic,
+                "repeats": repeats,
+            ])
         }
     }
 }

@@ -186,11 +186,9 @@ struct GatewayEndpoints: Sendable {
         guard (0...Self.maximumFileBytes).contains(size) else { return badRequest("size") }
         let place = UploadPlace(business: BusinessID(business), sizeBytes: size)
         memory.expect(place)
-        let json = JSONWriter.object { writer in
-            writer.field("upload-url", "\(origin)/upload/\(place.name)")
-            writer.field("mmcs-url", place.url)
-            writer.field("mmcs-owner", place.owner)
-        }
+        let json = JSONWriter.object([
+            "upload-url": "\(origin)/upload/\(place.name)", "mmcs-url": place.url, "mmcs-owner": place.owner,
+        ])
         return HTTPResponse(.ok, json: json)
     }
 
@@ -224,13 +222,11 @@ struct GatewayEndpoints: Sendable {
         }
         let file = StoredPayload(uploaded: content, checksum, as: place)
         memory.store(file)
-        let json = JSONWriter.object { writer in
-            writer.object("singleFile") { writer in
-                writer.field("fileChecksum", file.reference.signatureBase64)
-                writer.field("size", content.sizeBytes)
-                writer.field("receipt", name)
-            }
-        }
+        let json = JSONWriter.object([
+            "singleFile": JSONObject([
+                "fileChecksum": file.reference.signatureBase64, "size": content.sizeBytes, "receipt": name,
+            ])
+        ])
         return HTTPResponse(.ok, json: json)
     }
 

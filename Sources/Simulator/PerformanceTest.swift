@@ -102,13 +102,15 @@ package final class PerformanceTest: Sendable {
 
     /// Writes the member `config` of the answer to "Initiate Performance Test".
     func writeSettings(to writer: inout JSONWriter) {
-        writer.object("config") { writer in
-            writer.field("maxConcurrentRequests", settings.maximumConcurrentRequests)
-            writer.field("totalRequests", settings.totalRequests)
-            writer.field("totalDuration", Int(settings.totalDuration / .milliseconds(1)))
-            writer.field("responseTimeThreshold", Int(settings.responseTimeThreshold / .milliseconds(1)))
-            writer.field("successRateThreshold", settings.successRateThreshold)
-        }
+        writer.field(
+            "config",
+            JSONObject([
+                "maxConcurrentRequests": settings.maximumConcurrentRequests,
+                "totalRequests": settings.totalRequests,
+                "totalDuration": Int(settings.totalDuration / .milliseconds(1)),
+                "responseTimeThreshold": Int(settings.responseTimeThreshold / .milliseconds(1)),
+                "successRateThreshold": settings.successRateThreshold,
+            ]))
     }
 
     /// The answer to "Get Performance Test Results".

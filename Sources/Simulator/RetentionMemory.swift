@@ -184,8 +184,7 @@ struct RetentionMemory {
                 writer.objects("messageIdentifiers", messages.sorted(by: { $0.key.text < $1.key.text })) {
                     element, writer in
                     let (id, message) = element
-                    writer.field("messageIdentifier", id.text)
-                    writer.field("messageState", message.state.rawValue)
+                    writer.fields(["messageIdentifier": id.text, "messageState": message.state.rawValue])
                 }
             })
     }

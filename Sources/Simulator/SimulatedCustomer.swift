@@ -53,13 +53,10 @@ package struct SimulatedCustomer: Sendable {
         var sample = SampleMessage()
         if let text { sample.text = text }
         sample.hasSecondAuthentication = capabilities.contains(.authentication2)
-        let json = JSONWriter.object(reservingCapacity: 2048) { writer in
-            writer.field("id", id.rawValue)
-            writer.field("v", 1)
-            writer.field("sourceId", self.id.rawValue)
-            writer.field("destinationId", business.rawValue)
-            writer.field("locale", "en_US")
-        }
+        let json = JSONWriter.object([
+            "id": id.rawValue, "v": 1, "sourceId": self.id.rawValue, "destinationId": business.rawValue,
+            "locale": "en_US",
+        ])
         let message = json.dropLast() + ", \(sample.members(of: kind))}".utf8
         // This does not fail, because the samples are valid JSON.
         return (try? attributed(Array(message))) ?? Array(message)
@@ -118,10 +115,7 @@ package struct SimulatedCustomer: Sendable {
 
     /// A token as in Apple's requests; by default `aud` is the MSP and `iat` is now.
     package func token(issuedAt: Int = SystemClock.secondsSince1970(), audience: String? = nil) -> String {
-        let json = JSONWriter.object { writer in
-            writer.field("aud", audience ?? mspID)
-            writer.field("iat", issuedAt)
-        }
+        let json = JSONWriter.object(["aud": audience ?? mspID, "iat": issuedAt])
         return signer.sign(json)
     }
 
@@ -165,16 +159,12 @@ package struct SimulatedCustomer: Sendable {
             }
         }
         let checksum = try await document(upload)["singleFile"]?["fileChecksum"]?.string ?? ""
-        return JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("name", name)
-            writer.field("mimeType", mimeType)
-            writer.field("size", sizeBytes)
-            writer.field("key", key.field.uppercased())
-            writer.field("signature", Base64.decode(checksum).map { Hex.encode($0).uppercased() })
-            writer.field("signature-base64", checksum)
-            writer.field("url", place["mmcs-url"]?.string)
-            writer.field("owner", place["mmcs-owner"]?.string)
-        }
+        return JSONWriter.object([
+            "name": name, "mimeType": mimeType, "size": sizeBytes, "key": key.field.uppercased(),
+            "signature": Base64.decode(checksum).map { Hex.encode($0).uppercased() },
+            "signature-base64": checksum, "url": place["mmcs-url"]?.string,
+            "owner": place["mmcs-owner"]?.string,
+        ])
     }
 
     /// Adds attachments to a text: the body gets one U+FFFC for each.
@@ -209,10 +199,9 @@ package struct SimulatedCustomer: Sendable {
 
     /// Uploads a payload to the gateway and returns the reference to it.
     private func upload(_ interactiveData: [UInt8]) async throws -> [UInt8] {
-        let json = JSONWriter.object(reservingCapacity: interactiveData.count + 128) { writer in
-            writer.field("business", business.rawValue)
-            writer.raw("interactiveData", interactiveData)
-        }
+        let json = JSONWriter.object([
+            "business": business.rawValue, "interactiveData": JSONText(interactiveData),
+        ])
         return Array(try await ask("payloads", body: json, timeout: .seconds(30)).text)
     }
 

@@ -42,10 +42,7 @@ struct SimulatedPayload: Sendable {
 
     /// The payload as JSON, as ``init(json:)`` reads it.
     var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: interactiveData.text.count + 128) { writer in
-            writer.field("business", business.rawValue)
-            writer.field("interactiveData", interactiveData)
-        }
+        JSONWriter.object(["business": business.rawValue, "interactiveData": interactiveData])
     }
 
     /// The payload in the simulator's binary format.

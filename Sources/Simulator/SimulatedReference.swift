@@ -22,47 +22,32 @@ package struct SimulatedReference: Sendable, Equatable {
 
     /// The reference as a JSON object.
     package var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("bid", bid)
-            writer.field("url", url)
-            writer.field("owner", owner)
-            writer.field("key", key)
-            writer.field("signature", signature)
-            writer.field("signature-base64", signatureBase64)
-            writer.field("size", sizeBytes)
-            writer.field("title", title)
-        }
+        JSONWriter.object([
+            "bid": bid, "url": url, "owner": owner, "key": key, "signature": signature,
+            "signature-base64": signatureBase64, "size": sizeBytes, "title": title,
+        ])
     }
 
     /// Apple's answer to a message with `include-data-ref`: the reference without its key, and with the
     /// signature `dataRefSig`.
     var answerToMessage: [UInt8] {
-        JSONWriter.object(reservingCapacity: 640) { writer in
-            writer.object("dataRef") { writer in
-                writer.field("bid", bid)
-                writer.field("owner", owner)
-                writer.field("url", url)
-                writer.field("size", sizeBytes)
-                writer.field("signature", signature)
-                writer.field("signature-base64", signatureBase64)
-                writer.field("title", title)
-                writer.field("dataRefSig", Base64.encode(SHA256.hash(url.utf8)))
-            }
-        }
+        JSONWriter.object([
+            "dataRef": JSONObject([
+                "bid": bid, "owner": owner, "url": url, "size": sizeBytes, "signature": signature,
+                "signature-base64": signatureBase64, "title": title,
+                "dataRefSig": Base64.encode(SHA256.hash(url.utf8)),
+            ])
+        ])
     }
 
     /// Apple's answer to `constructPayload`.
     var answerToConstructPayload: [UInt8] {
-        JSONWriter.object(reservingCapacity: 640) { writer in
-            writer.field("version", "1.0")
-            writer.object("richLinkDataRef") { writer in
-                writer.field("title", title)
-                writer.field("signature-base64", signatureBase64)
-                writer.field("size", sizeBytes)
-                writer.field("url", url)
-                writer.field("owner", owner)
-                writer.field("key", key)
-            }
-        }
+        JSONWriter.object([
+            "version": "1.0",
+            "richLinkDataRef": JSONObject([
+                "title": title, "signature-base64": signatureBase64, "size": sizeBytes, "url": url,
+                "owner": owner, "key": key,
+            ]),
+        ])
     }
 }

@@ -272,10 +272,7 @@ package final class SimulatedRetentionAPI: Sendable {
             // Without a default message the App Store does not ask.
             return HTTPResponse(
                 .ok,
-                json: JSONWriter.object { writer in
-                    writer.field("asked", false)
-                    writer.field("shown", "nothing")
-                })
+                json: JSONWriter.object(["asked": false, "shown": "nothing"]))
         }
         let url = questioner.address(memory.realtimeURL)
         let (exchange, time) = await questioner.ask(
@@ -285,8 +282,7 @@ package final class SimulatedRetentionAPI: Sendable {
         return HTTPResponse(
             .ok,
             json: JSONWriter.object { writer in
-                writer.field("asked", true)
-                writer.field("milliseconds", Int(time / .milliseconds(1)))
+                writer.fields(["asked": true, "milliseconds": Int(time / .milliseconds(1))])
                 var message: RetentionID?
                 let failure = PerformanceTest.failure(of: exchange, at: url) { memory.isApproved($0) }
                 if case .success(let response) = exchange {
@@ -296,11 +292,9 @@ package final class SimulatedRetentionAPI: Sendable {
                         if failure == nil { message = PerformanceTest.message(in: answer) }
                     }
                 }
-                writer.field("failure", failure?.rawValue)
-                writer.field("shown", message == nil ? "default" : "answer")
+                writer.fields(["failure": failure?.rawValue, "shown": message == nil ? "default" : "answer"])
                 let content = memory.messages[message ?? fallback]?.content
-                writer.field("header", content?.header)
-                writer.field("body", content?.body)
+                writer.fields(["header": content?.header, "body": content?.body])
             })
     }
 
@@ -335,9 +329,6 @@ package final class SimulatedRetentionAPI: Sendable {
     }
 
     private static func body(_ code: RetentionErrorCode) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("errorCode", code.rawValue)
-            writer.field("errorMessage", "\(code)")
-        }
+        JSONWriter.object(["errorCode": code.rawValue, "errorMessage": "\(code)"])
     }
 }

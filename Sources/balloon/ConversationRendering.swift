@@ -31,8 +31,7 @@ enum ConversationRendering {
     /// `{"business":"…","customer":"…","state":"person","since":"…","person":{"id":"ana"},…}`.
     static func json(_ business: BusinessID, _ customer: CustomerID, _ assignment: Assignment) -> String {
         jsonLine { writer in
-            writer.field("business", business.rawValue)
-            writer.field("customer", customer.rawValue)
+            writer.fields(["business": business.rawValue, "customer": customer.rawValue])
             assignment.write(to: &writer)
         }
     }

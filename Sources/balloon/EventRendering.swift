@@ -55,8 +55,7 @@ enum EventRendering {
             writer.field("excess", withMessage ? content(event)?.excess : nil)
             writer.field("replayOf", event.replayOf.map { Int(clamping: $0) })
             guard withMessage else { return }
-            writer.field("version", event.attributes.version)
-            writer.field("deviceAgent", event.attributes.deviceAgent)
+            writer.fields(["version": event.attributes.version, "deviceAgent": event.attributes.deviceAgent])
             writer.key("message")
             guard !event.isReplyFailure else {
                 return writer.raw(ReplyRendering.redacted(Array(event.message.text)))

@@ -16,8 +16,7 @@ extension APIToken {
         guard ([name] + businesses).allSatisfy(isValid) else { return nil }
         let token = prefix + Base64.encode(randomBytes(32), alphabet: .url)
         let object = JSONWriter.object { writer in
-            writer.field("name", name)
-            writer.field("sha256", Hex.encode(SHA256.hash(Array(token.utf8))))
+            writer.fields(["name": name, "sha256": Hex.encode(SHA256.hash(Array(token.utf8)))])
             if !businesses.isEmpty {
                 writer.list("businesses", businesses)
             }

@@ -78,8 +78,7 @@ struct OpenAPIDocument {
         writer.field("description", operation.description)
         if let parameters = operation.parameters {
             writer.objects("parameters", parameters) { parameter, writer in
-                writer.field("name", parameter.name)
-                writer.field("in", parameter.place)
+                writer.fields(["name": parameter.name, "in": parameter.place])
                 if parameter.isRequired { writer.field("required", true) }
                 writer.field("description", parameter.description)
                 writer.raw("schema", parameter.schema.json)

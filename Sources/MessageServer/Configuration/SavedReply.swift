@@ -76,8 +76,7 @@ package struct SavedReply: Hashable, Sendable {
 
     /// Writes the members of the saved reply.
     func write(to writer: inout JSONWriter) {
-        writer.field("id", id)
-        writer.field("title", title)
+        writer.fields(["id": id, "title": title])
         switch content {
         case .text(let text): writer.field("text", text)
         case .message(let message): writer.raw("message", message)
@@ -87,8 +86,7 @@ package struct SavedReply: Hashable, Sendable {
                 writer.fields(["id": file.id, "name": file.name, "mimeType": file.mimeType])
             }
         }
-        writer.field("kind", kind.rawValue)
-        writer.field("queue", queue)
+        writer.fields(["kind": kind.rawValue, "queue": queue])
     }
 }
 
@@ -121,8 +119,7 @@ extension PeopleConfiguration {
         let (title, text) = (reader.text("title"), reader.text("text"))
         let (message, queue) = (reader.anyObject("message"), reader.text("queue"))
         let json = JSONWriter.object { writer in
-            writer.field("title", title?.text)
-            writer.field("text", text?.text)
+            writer.fields(["title": title?.text, "text": text?.text])
             if let message { writer.raw("message", message.text) }
             writer.field("queue", queue?.text)
         }

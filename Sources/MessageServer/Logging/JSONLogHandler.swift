@@ -61,9 +61,7 @@ package struct JSONLogHandler: LogHandler {
         at: Timestamp, _ level: Logger.Level, _ event: String, _ facts: Logger.Metadata
     ) -> [UInt8] {
         let json = JSONWriter.object(reservingCapacity: 256) { writer in
-            writer.field("at", at.rfc3339)
-            writer.field("level", level.rawValue)
-            writer.field("event", event)
+            writer.fields(["at": at.rfc3339, "level": level.rawValue, "event": event])
             for (name, value) in facts.sorted(by: { $0.key < $1.key }) {
                 writer.key(["at", "level", "event"].contains(name) ? name + "_" : name)
                 write(value, to: &writer)

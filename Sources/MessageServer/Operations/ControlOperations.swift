@@ -99,8 +99,7 @@ package enum ControlOperations {
                     writer.field("queue", placement?.queue)
                 default: return
                 }
-                writer.field("to", to)
-                writer.field("note", note)
+                writer.fields(["to": to, "note": note])
             },
             read: { object, request in
                 let note = object["note"]?.string

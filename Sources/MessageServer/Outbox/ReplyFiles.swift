@@ -26,12 +26,10 @@ struct ReplyFiles: Sendable {
                     throw UnreadableFile(attachment: index, error: error)
                 }
             }
-            return JSONWriter.object(reservingCapacity: 256) { writer in
-                writer.field("name", attachment["name"]?.string)
-                writer.field("mimeType", attachment["mimeType"]?.string)
-                writer.field("size", "\(stored.sizeBytes)")
-                writer.field("file", stored.sha256)
-            }
+            return JSONWriter.object([
+                "name": attachment["name"]?.string, "mimeType": attachment["mimeType"]?.string,
+                "size": "\(stored.sizeBytes)", "file": stored.sha256,
+            ])
         }
     }
 

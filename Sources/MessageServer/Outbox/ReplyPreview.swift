@@ -29,10 +29,7 @@ struct ReplyPreview: Sendable {
             guard error.isAboutTheLink, let title = preview["title"]?.string else { throw error }
             return root.replacingPreview(
                 by: "richLinkData",
-                JSONWriter.object { writer in
-                    writer.field("url", url)
-                    writer.field("title", title)
-                })
+                JSONWriter.object(["url": url, "title": title]))
         }
     }
 }

@@ -11,8 +11,7 @@ extension PaymentFlow {
     static let updateFailure = JSONWriter.object { writer in
         writer.array("errors") { writer in
             writer.object { writer in
-                writer.field("code", "unknown")
-                writer.field("message", "Please try again.")
+                writer.fields(["code": "unknown", "message": "Please try again."])
             }
         }
     }

@@ -166,8 +166,7 @@ extension FiguresReport.Row {
             "unanswered": unanswered, "askedFor": askedFor, "handedOff": handedOff,
         ])
         for (name, seconds) in percentiles { writer.field(name, seconds) }
-        writer.field("consents", consents)
-        writer.field("withdrawals", withdrawals)
+        writer.fields(["consents": consents, "withdrawals": withdrawals])
         writer.list("scores", scores) { $1.int($0) }
     }
 

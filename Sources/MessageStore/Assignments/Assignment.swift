@@ -3,7 +3,7 @@ package import BalloonPOSIX
 package import BusinessMessages
 
 /// A person who answers customers.
-package struct Person: Hashable, Sendable {
+package struct Person: Hashable, Sendable, JSONWritable {
     /// The person's identifier in the system that calls the API, such as a help desk.
     package let id: String
     /// The display name; nil when none was given.

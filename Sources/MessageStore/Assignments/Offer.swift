@@ -5,7 +5,7 @@ package import BalloonPOSIX
 ///
 /// `{"person":{"id":"ana"},"until":"…","asked":["ben","ana"]}`; after `until` the offer counts as missed, and without `person`
 /// it was declined.
-package struct Offer: Hashable, Sendable {
+package struct Offer: Hashable, Sendable, JSONWritable {
     /// The person who may accept; nil when the person has declined.
     package internal(set) var person: Person?
     /// The end of the time to accept.

@@ -4,7 +4,7 @@ package import BalloonPOSIX
 /// The place of a conversation among those that wait for a person.
 ///
 /// `{"id":"returns","priority":5,"rule":"2: intent returns","since":"…"}`
-package struct Placement: Hashable, Sendable {
+package struct Placement: Hashable, Sendable, JSONWritable {
     /// The queue's identifier in the business's file, which may no longer have such a queue.
     package let queue: String?
     /// Conversations with a higher priority are answered first; nil means the priority of the queue.

@@ -152,21 +152,16 @@ package final class FakeMerchantSessions: Sendable {
                 writer.field("nonce", Hex.encode(randomBytes(4)))
                 writer.field(
                     "merchantIdentifier", Hex.encode(SHA256.hash(Array(merchant.utf8))).uppercased())
-                writer.field("domainName", domain)
-                writer.field("displayName", name)
-                writer.field("signature", Hex.encode(randomBytes(64)))
-                writer.field("initiative", "messaging")
-                writer.field("initiativeContext", context)
-                writer.list("signedFields", signed)
+                writer.fields([
+                    "domainName": domain, "displayName": name, "signature": Hex.encode(randomBytes(64)),
+                    "initiative": "messaging", "initiativeContext": context, "signedFields": signed,
+                ])
             })
     }
 
     private static func refusal(_ code: Int) -> HTTPResponse {
         HTTPResponse(
             HTTPStatus(code: code) ?? .internalServerError,
-            json: JSONWriter.object { writer in
-                writer.field("statusMessage", "Payment Services Exception")
-                writer.field("statusCode", "\(code)")
-            })
+            json: JSONWriter.object(["statusMessage": "Payment Services Exception", "statusCode": "\(code)"]))
     }
 }

@@ -43,11 +43,7 @@ package struct DeviceAnswer: Sendable {
     }
 
     private static func message(_ interactiveData: [UInt8]) -> [UInt8] {
-        JSONWriter.object(reservingCapacity: interactiveData.count + 64) { writer in
-            writer.field("v", 1)
-            writer.field("type", "interactive")
-            writer.raw("interactiveData", interactiveData)
-        }
+        JSONWriter.object(["v": 1, "type": "interactive", "interactiveData": JSONText(interactiveData)])
     }
 }
 
@@ -71,8 +67,7 @@ extension DeviceOffer {
     /// It is not interactive: it has the type `close` and names the invitation's reference.
     fileprivate var refusal: [UInt8] {
         JSONWriter.object { writer in
-            writer.field("v", 1)
-            writer.field("type", "close")
+            writer.fields(["v": 1, "type": "close"])
             writer.array("referenceIds") { writer in if let reference { writer.string(reference) } }
         }
     }
@@ -142,8 +137,7 @@ extension DeviceOffer {
             where !["URL", "url", "sessionIdentifier", "appIcon", "data"].contains(name) {
                 writer.field(name, value)
             }
-            writer.field("sessionIdentifier", session)
-            writer.field("URL", url)
+            writer.fields(["sessionIdentifier": session, "URL": url])
         }
     }
 
@@ -152,9 +146,7 @@ extension DeviceOffer {
         JSONWriter.object { writer in
             writeHead(to: &writer)
             writer.object("data") { writer in
-                writer.field("version", "1.0")
-                writer.field("requestIdentifier", address)
-                writer.field("referenceId", reference)
+                writer.fields(["version": "1.0", "requestIdentifier": address, "referenceId": reference])
                 writer.object("notification") { writer in
                     writer.field("id", "yes")
                     writer.object("displayContent") { $0.determinateResponse() }
@@ -174,8 +166,7 @@ extension DeviceOffer {
             writer.object("data") { writer in
                 writeData(to: &writer)
                 writer.object("authenticate") { writer in
-                    writer.field("status", status)
-                    writer.field("error_code", errorCode)
+                    writer.fields(["status": status, "error_code": errorCode])
                     if status == "authenticated" {
                         let placeholder = Base64.encode(Array("token of a simulated device".utf8))
                         writer.field("token", token ?? placeholder)
@@ -212,8 +203,7 @@ extension DeviceOffer {
             writer.object("data") { writer in
                 writeData(to: &writer)
                 content(&writer)
-                writer.field("images", data?["images"])
-                writer.field("receivedMessage", bubble("receivedMessage"))
+                writer.fields(["images": data?["images"], "receivedMessage": bubble("receivedMessage")])
                 if let replyTitle { writer.replyMessage(bubble("replyMessage"), title: replyTitle) }
             }
         }
@@ -312,8 +302,7 @@ extension JSONWriter {
     /// Writes the bubble of the answer: the bubble that the business sent, with the choice as its title.
     fileprivate mutating func replyMessage(_ bubble: JSONValue?, title: String) {
         object("replyMessage") { writer in
-            writer.field("title", title)
-            writer.field("alternateTitle", bubble?["title"])
+            writer.fields(["title": title, "alternateTitle": bubble?["title"]])
             guard let bubble else { return }
             for (name, value) in bubble.members where name != "title" && name != "alternateTitle" {
                 writer.field(name, value)

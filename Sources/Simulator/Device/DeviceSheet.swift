@@ -28,8 +28,7 @@ package struct DeviceSheet: Sendable {
     package func write(to writer: inout JSONWriter) {
         func write(_ item: PaymentSheet.LineItem, to writer: inout JSONWriter) {
             writer.object { writer in
-                writer.field("label", item.label)
-                writer.field("amount", item.amount)
+                writer.fields(["label": item.label, "amount": item.amount])
             }
         }
         writer.object { writer in
@@ -101,14 +100,11 @@ package struct DeviceSheet: Sendable {
 
     /// The JSON that Apple encrypts into the token; its card number belongs to no real card.
     var plainToken: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("applicationPrimaryAccountNumber", "4111111111111111")
-            writer.field("applicationExpirationDate", "301231")
-            writer.field("currencyCode", sums.currencyNumber)
-            writer.field("transactionAmount", sums.totalMinorUnits)
-            writer.field("deviceManufacturerIdentifier", "050110030273")
-            writer.field("paymentDataType", "3DSecure")
-        }
+        JSONWriter.object([
+            "applicationPrimaryAccountNumber": "4111111111111111", "applicationExpirationDate": "301231",
+            "currencyCode": sums.currencyNumber, "transactionAmount": sums.totalMinorUnits,
+            "deviceManufacturerIdentifier": "050110030273", "paymentDataType": "3DSecure",
+        ])
     }
 
     func outcome(_ state: ApplePay.State, status: String? = nil) -> DevicePayment.Outcome {
@@ -120,8 +116,7 @@ package struct DeviceSheet: Sendable {
     /// The JSON body of a request to an endpoint of the payment.
     func body(_ kind: PaymentCallback.Kind, _ identifier: String) -> [UInt8] {
         JSONWriter.object(reservingCapacity: 4096) { writer in
-            writer.field("requestIdentifier", identifier)
-            writer.field("version", "1.0")
+            writer.fields(["requestIdentifier": identifier, "version": "1.0"])
             writer.object("payment") { write(kind, to: &$0) }
         }
     }
@@ -142,9 +137,7 @@ package struct DeviceSheet: Sendable {
             writeContact("shippingContact", to: &writer)
             writeShippingMethod(to: &writer)
             writer.objects("summaryItems", sums.lineItems + [sums.total]) { item, writer in
-                writer.field("label", item.label)
-                writer.field("amount", item.amount)
-                writer.field("type", "Final")
+                writer.fields(["label": item.label, "amount": item.amount, "type": "Final"])
             }
             writer.array("errors") { _ in }
         }
@@ -152,26 +145,23 @@ package struct DeviceSheet: Sendable {
 
     private func writeToken(to writer: inout JSONWriter) {
         guard let token else { return }
-        writer.object("paymentToken") { writer in
-            writer.raw("paymentData", token)
-            writer.object("paymentMethod") { writer in
-                writer.field("displayName", card)
-                writer.field("network", "Visa")
-                writer.field("type", "Credit")
-            }
-            writer.field("transactionIdentifier", "simulated")
-        }
+        writer.field(
+            "paymentToken",
+            JSONObject([
+                "paymentData": JSONText(token),
+                "paymentMethod": JSONObject(["displayName": card, "network": "Visa", "type": "Credit"]),
+                "transactionIdentifier": "simulated",
+            ]))
     }
 
     private func writeShippingMethod(to writer: inout JSONWriter) {
         guard let shippingMethod else { return }
-        writer.object("shippingMethod") { writer in
-            writer.field("amount", shippingMethod.amount)
-            writer.field("detail", shippingMethod.detail)
-            writer.field("identifier", shippingMethod.identifier)
-            writer.field("label", shippingMethod.label)
-            writer.field("type", "Final")
-        }
+        writer.field(
+            "shippingMethod",
+            JSONObject([
+                "amount": shippingMethod.amount, "detail": shippingMethod.detail,
+                "identifier": shippingMethod.identifier, "label": shippingMethod.label, "type": "Final",
+            ]))
     }
 
     /// Writes a contact; if `isRedacted`, without name, street, mail address and telephone number.
@@ -179,17 +169,14 @@ package struct DeviceSheet: Sendable {
     /// A device redacts contacts until the customer pays.
     private func writeContact(_ name: String, isRedacted: Bool = false, to writer: inout JSONWriter) {
         writer.object(name) { writer in
-            writer.field("locality", "Cupertino")
-            writer.field("postalCode", "95014")
-            writer.field("administrativeArea", "CA")
-            writer.field("subLocality", "")
-            writer.field("countryCode", country.lowercased())
+            writer.fields([
+                "locality": "Cupertino", "postalCode": "95014", "administrativeArea": "CA", "subLocality": "",
+                "countryCode": country.lowercased(),
+            ])
             guard !isRedacted else { return }
-            writer.field("givenName", "Johnny")
-            writer.field("familyName", "Appleseed")
+            writer.fields(["givenName": "Johnny", "familyName": "Appleseed"])
             writer.array("addressLines") { $0.string("1 Infinite Loop") }
-            writer.field("emailAddress", "user@example.com")
-            writer.field("phoneNumber", "55555555555")
+            writer.fields(["emailAddress": "user@example.com", "phoneNumber": "55555555555"])
         }
     }
 }

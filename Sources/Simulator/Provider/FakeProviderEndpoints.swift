@@ -90,8 +90,7 @@ struct FakeProviderEndpoints: Sendable {
             writer.array("keys") { writer in
                 writer.object { writer in
                     for member in members { writer.field(member.name, member.value) }
-                    writer.field("kid", id)
-                    writer.field("use", "sig")
+                    writer.fields(["kid": id, "use": "sig"])
                 }
             }
         }
@@ -151,12 +150,9 @@ struct FakeProviderEndpoints: Sendable {
         let isOpenID = grant.scope.split(separator: " ").contains("openid") && !memory.has(.omitsIDToken)
         let idToken = isOpenID ? FakeIDToken(grant, memory).encoded : nil
         memory.record(idToken)
-        let json = JSONWriter.object { writer in
-            writer.field("access_token", accessToken)
-            writer.field("token_type", "Bearer")
-            writer.field("expires_in", 300)
-            writer.field("id_token", idToken)
-        }
+        let json = JSONWriter.object([
+            "access_token": accessToken, "token_type": "Bearer", "expires_in": 300, "id_token": idToken,
+        ])
         return HTTPResponse(.ok, json: json)
     }
 
@@ -192,11 +188,10 @@ struct FakeProviderEndpoints: Sendable {
         guard let field = request.text("authorization"), field.hasPrefix("Bearer "),
             let grant = memory.grant(of: String(field.dropFirst("Bearer ".count)))
         else { return refusal("invalid_client") }
-        let json = JSONWriter.object { writer in
-            writer.field("sub", memory.has(.otherPerson) ? "user-mallory" : grant.subject)
-            writer.field("name", grant.user)
-            writer.field("email", "\(grant.user)@example.com")
-        }
+        let json = JSONWriter.object([
+            "sub": memory.has(.otherPerson) ? "user-mallory" : grant.subject, "name": grant.user,
+            "email": "\(grant.user)@example.com",
+        ])
         guard memory.has(.signsUserinfo), let token = try? memory.key.key.sign(json) else {
             return HTTPResponse(.ok, json: json)
         }
@@ -208,12 +203,11 @@ struct FakeProviderEndpoints: Sendable {
             return refusal("invalid_client")
         }
         let grant = memory.has(.inactive) ? nil : form["token"].flatMap(memory.grant(of:))
-        let json = JSONWriter.object { writer in
-            writer.field("active", grant != nil)
-            writer.field("client_id", memory.has(.otherClient) ? "another-client" : grant?.clientID)
-            writer.field("sub", grant?.subject)
-            writer.field("scope", grant?.scope)
-        }
+        let json = JSONWriter.object([
+            "active": grant != nil,
+            "client_id": memory.has(.otherClient) ? "another-client" : grant?.clientID, "sub": grant?.subject,
+            "scope": grant?.scope,
+        ])
         return HTTPResponse(.ok, json: json)
     }
 }

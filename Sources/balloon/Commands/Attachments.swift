@@ -125,8 +125,7 @@ private struct AttachmentEntry {
                 writer.fields(["sha256": sha256, "size": sizeBytes, "kept": isKept])
             case .failed(let reason): writer.field("failure", reason)
             }
-            writer.field("claimedName", name)
-            writer.field("claimedType", mediaType)
+            writer.fields(["claimedName": name, "claimedType": mediaType])
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BalloonJSON
 import BalloonPOSIX
 import Logging
 import MessageServer

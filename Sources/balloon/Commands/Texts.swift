@@ -45,8 +45,7 @@ struct Texts: AsyncParsableCommand {
                 guard let text = business.text(key) else { continue }
                 let missing = languages.subtracting(text.languages.keys).sorted()
                 let line = jsonLine { writer in
-                    writer.field("business", business.slug)
-                    writer.field("key", key.rawValue)
+                    writer.fields(["business": business.slug, "key": key.rawValue])
                     writer.list("languages", text.languages.keys.sorted()) { $1.string($0) }
                     writer.list("missing", missing) { $1.string($0) }
                 }

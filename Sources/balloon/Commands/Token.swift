@@ -82,10 +82,9 @@ struct Token: AsyncParsableCommand {
 
         func run() async throws {
             let server = try options.server()
-            let json = JSONWriter.object { writer in
-                writer.field(outbound ? "iss" : "aud", server.mspID)
-                writer.field("iat", SystemClock.secondsSince1970())
-            }
+            let json = JSONWriter.object([
+                outbound ? "iss" : "aud": server.mspID, "iat": SystemClock.secondsSince1970(),
+            ])
             StandardStream.output.write(TokenSigner(secret: server.secret).sign(json) + "\n")
         }
     }

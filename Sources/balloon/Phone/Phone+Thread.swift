@@ -45,8 +45,7 @@ extension Phone {
         JSONWriter.object { writer in
             writer.array("thread") { _ in }
             writePending(of: customer, to: &writer)
-            writer.field("typing", isTyping(to: customer))
-            writer.field("next", next)
+            writer.fields(["typing": isTyping(to: customer), "next": next])
         }
     }
 
@@ -72,8 +71,7 @@ extension Phone {
                 }
             }
             writePending(of: customer, without: sent, to: &writer)
-            writer.field("typing", isTyping(to: customer))
-            writer.field("next", page.last)
+            writer.fields(["typing": isTyping(to: customer), "next": page.last])
         }
     }
 

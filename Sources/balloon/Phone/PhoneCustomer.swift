@@ -67,8 +67,7 @@ struct PhoneCustomer: Sendable, Equatable {
                 "device": device.rawValue, "locale": locale, "zone": zone, "intent": intent, "group": group,
             ])
             guard let last else { return }
-            writer.list("capabilities", device.capabilities.tokens.map(\.rawValue))
-            writer.field("last", last)
+            writer.fields(["capabilities": device.capabilities.tokens.map(\.rawValue), "last": last])
         }
     }
 }

@@ -49,8 +49,7 @@ struct UploadRoute: Sendable {
         if let wanted, hash.digest != wanted { throw APIProblem(.digestMismatch) }
         let id = try Self.onDisk { try upload.finish() }
         return APIAnswer(.created) { writer in
-            writer.field("id", id)
-            writer.field("size", sizeBytes)
+            writer.fields(["id": id, "size": sizeBytes])
         }
     }
 

@@ -1,9 +1,7 @@
-package import BalloonJSON
-import MessageStore
-
 /// A JSON object as a literal, such as `["record": 57, "reason": reason]`; a member without a value is left out.
 ///
-/// Unlike ``JSONObjectForm`` it has no schema and is not read back.
+/// It has no schema and is not read back. Code that runs for each message writes its members one by one instead, because a
+/// literal allocates an array.
 package struct JSONObject: ExpressibleByDictionaryLiteral, JSONWritable {
     private let members: [(name: String, value: (any JSONWritable)?)]
 
@@ -62,16 +60,18 @@ extension Array: JSONWritable where Element: JSONWritable {
     }
 }
 
-extension Person: JSONWritable {}
-extension Placement: JSONWritable {}
-extension Offer: JSONWritable {}
-
 extension JSONWriter {
     /// Returns the text of an object.
     package static func object(_ object: JSONObject) -> [UInt8] { value { object.write(to: &$0) } }
 
     /// Writes an object.
     package mutating func object(_ object: JSONObject) { object.write(to: &self) }
+
+    /// Writes a member with an object.
+    package mutating func field(_ name: String, _ object: JSONObject) {
+        key(name)
+        self.object(object)
+    }
 
     /// Writes the members of an object into the one that is open.
     package mutating func fields(_ object: JSONObject) { object.writeMembers(to: &self) }
