@@ -43,7 +43,8 @@ package struct JSONStageLog: StageObserver {
         var writer = JSONWriter(appendingTo: consume line)
         writer.object { writer in
             writer.quote("at") { at.append(to: &$0) }
-            writer.fields(["level": level.rawValue, "event": LogObserver.text(for: event)])
+            writer.field("level", level.rawValue)
+            writer.field("event", LogObserver.text(for: event))
             appendFacts(of: event, to: &writer)
         }
         line = (consume writer).finish()
@@ -54,14 +55,17 @@ package struct JSONStageLog: StageObserver {
     /// Writes the facts sorted by name, like the metadata of a log record.
     private static func appendFacts(of event: StageEvent, to writer: inout JSONWriter) {
         let facts = ResultFacts(event.result)
-        writer.fields([
-            "after_ms": facts.milliseconds.map { String($0) }, "attempt": event.attempt.map { String($0) },
-            "business": event.business?.rawValue, "delivery": event.delivery.map { String($0) },
-            "kind": event.kind?.rawValue, "message": event.message?.rawValue,
-            "reason": facts.reason?.shortened(toBytes: JSONLogHandler.maximumValueBytes),
-            "reference": event.reference, "result": facts.how, "stage": event.stage.rawValue,
-            "status": facts.status.map { String($0) },
-        ])
+        writer.field("after_ms", facts.milliseconds.map { String($0) })
+        writer.field("attempt", event.attempt.map { String($0) })
+        writer.field("business", event.business?.rawValue)
+        writer.field("delivery", event.delivery.map { String($0) })
+        writer.field("kind", event.kind?.rawValue)
+        writer.field("message", event.message?.rawValue)
+        writer.field("reason", facts.reason?.shortened(toBytes: JSONLogHandler.maximumValueBytes))
+        writer.field("reference", event.reference)
+        writer.field("result", facts.how)
+        writer.field("stage", event.stage.rawValue)
+        writer.field("status", facts.status.map { String($0) })
         if let trace = event.trace { writer.quote("trace_id") { trace.append(to: &$0) } }
         writer.field("us", String(event.nanoseconds / 1000))
     }

@@ -61,19 +61,26 @@ enum EventText {
     private static func write(
         _ event: StoreEvent, _ numbers: RecordNumbers, _ business: String, to writer: inout JSONWriter
     ) {
-        writer.fields([
-            "key": "\(numbers.shown(event.key.record) as UInt64).\(event.key.ordinal)",
-            "at": event.at.rfc3339, "type": event.name.rawValue, "business": business,
-            "conversation": event.conversation, "kind": event.kind?.rawValue, "seq": event.sequence,
-            "message": event.message.flatMap { $0.rawValue.isEmpty ? nil : $0.rawValue },
-            "record": event.delivery.map { numbers.shown($0) as Int }, "state": event.state,
-        ])
+        writer.field("key", "\(numbers.shown(event.key.record) as UInt64).\(event.key.ordinal)")
+        writer.field("at", event.at.rfc3339)
+        writer.field("type", event.name.rawValue)
+        writer.field("business", business)
+        writer.field("conversation", event.conversation)
+        writer.field("kind", event.kind?.rawValue)
+        writer.field("seq", event.sequence)
+        writer.field("message", event.message.flatMap { $0.rawValue.isEmpty ? nil : $0.rawValue })
+        writer.field("record", event.delivery.map { numbers.shown($0) as Int })
+        writer.field("state", event.state)
         if let person = event.person {
-            writer.field("person", JSONObject(["id": person.id, "name": person.name]))
+            writer.object("person") { writer in
+                writer.field("id", person.id)
+                writer.field("name", person.name)
+            }
         }
-        writer.fields([
-            "outcome": event.outcome, "status": event.status, "reason": event.reason, "note": event.note,
-        ])
+        writer.field("outcome", event.outcome)
+        writer.field("status", event.status)
+        writer.field("reason", event.reason)
+        writer.field("note", event.note)
         if let placement = event.placement {
             writer.key("queue")
             placement.write(to: &writer)
