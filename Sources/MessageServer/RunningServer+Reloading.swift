@@ -14,24 +14,34 @@ extension RunningServer {
     ///
     /// An unusable configuration is logged as an error, and the businesses are replaced all together or not
     /// at all. The certificate is reloaded even then. Only handlers whose own section changed are restarted,
-    /// without losing or reordering events. Calls must not overlap; returns when the new handlers are
-    /// started.
-    package func reload(_ load: () throws(ConfigurationError) -> ServerConfiguration) async {
+    /// without losing or reordering events. Calls must not overlap.
+    ///
+    /// Returns when the settings are in effect. The returned task ends when the new handlers are started: an old
+    /// handler may process its events for an hour, and the next reload, which may remove a stolen token, must not
+    /// wait for it.
+    @discardableResult
+    package func reload(
+        _ load: () throws(ConfigurationError) -> ServerConfiguration
+    ) async -> Task<Void, Never>? {
         do throws(ConfigurationError) {
             let wanted = try load()
             let new = try making.make(wanted) { registry[$0]?.fingerprint }
             let newOfApps = try making.makeForApps(wanted) { retention?.fingerprint(of: $0) }
-            if isDraining.isSet { return }
-            // Before the wait for old handlers, so that a removed secret or token is not valid meanwhile.
+            if isDraining.isSet { return nil }
             configuration.replace(with: wanted)
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
             applySettings()
             await http.apply(configuration.http, toListener: 0)
             reloadCertificate()
-            await retention?.change(to: wanted.apps, handlers: newOfApps)
-            let change = await registry.change(to: Set(wanted.businesses.map(\.businessID)), replacing: new)
+            let ended = retention?.change(to: wanted.apps, handlers: newOfApps)
+            let (change, started) = registry.change(
+                to: Set(wanted.businesses.map(\.businessID)), replacing: new)
             reloads.isSuccess = true
             log(change, configuration.initial.settingsThatNeedRestart(comparedTo: wanted))
+            return Task {
+                await ended?.value
+                await started.value
+            }
         } catch {
             reloads.isSuccess = false
             for problem in error.problems {
@@ -40,6 +50,7 @@ extension RunningServer {
                     metadata: ["problem": "\(problem)"])
             }
             reloadCertificate()
+            return nil
         }
     }
 

@@ -105,6 +105,7 @@ public enum Server {
             Task {
                 for await _ in hangups {
                     report(.reloading, to: manager, logger)
+                    // Do not wait for handlers that still process events: the next change must not wait for them.
                     await server.reload(source.load)
                     report(.ready, to: manager, logger)
                 }

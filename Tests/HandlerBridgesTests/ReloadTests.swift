@@ -128,6 +128,37 @@ struct ReloadTests {
         await server.stop()
     }
 
+    @Test func `a reload takes effect while the handler that the reload before replaced processes an event`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        let gates = directory.file("gates")
+        try Directory.make(gates)
+        // The handler answers an event as soon as `gates` contains a file with the event's text as its name.
+        let old = binding("slow", #"{"name": "old", "seconds": 0, "gates": "\#(gates)"}"#)
+        let server = try await ServerUnderTest(
+            bindings: [#"{"handler": \#(old), "deadlineSeconds": 300}"#], directory: directory)
+        let customer = server.customer(0)
+        for number in 0..<2 {
+            let text = #"{"type": "text", "body": "\#(number)"}"#
+            #expect(try await customer.post(customer.message(completing: Array(text.utf8))).status == 200)
+        }
+        await server.stages.first { $0.stage == .route }
+        let middle = await server.beginReload([binding("who", #"{"name": "middle"}"#)])
+        let (new, other) = (binding("who", #"{"name": "new"}"#), binding("who", #"{"name": "other"}"#))
+        let last = await server.beginReload([new, other])
+        // The business that the second reload added is served, although the first one has not ended.
+        #expect(try await answer(server, 1).first == "other")
+        #expect(server.gateway.messages(for: customer.id).isEmpty)
+        try AtomicFile.write([], to: gates + "/0")
+        await middle?.value
+        await last?.value
+        let replies = await server.gateway.waitForMessages(count: 2, customer: customer.id)
+        let names = replies.compactMap { $0.message.root["body"]?.string?.split(separator: " ").first }
+        #expect(names == ["old:", "new"])
+        await server.stop()
+    }
+
     @Test func `the events of a removed business wait until the business is added again`() async throws {
         let (first, second) = (binding("who", #"{"name": "first"}"#), binding("who", #"{"name": "second"}"#))
         let server = try await ServerUnderTest(bindings: [first])

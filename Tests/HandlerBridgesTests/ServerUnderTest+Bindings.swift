@@ -54,8 +54,11 @@ extension ServerUnderTest {
     }
 
     /// Reloads the configuration with these bindings; an empty text removes the business.
-    func reload(_ bindings: [String]) async {
-        await reload { () throws(ConfigurationError) in
+    func reload(_ bindings: [String]) async { await beginReload(bindings)?.value }
+
+    /// Reloads the configuration with these bindings; the returned task ends when the new handlers are started.
+    func beginReload(_ bindings: [String]) async -> Task<Void, Never>? {
+        await beginReload { () throws(ConfigurationError) in
             var configuration = self.configuration
             do {
                 configuration.businesses = try Self.businesses(bindings, in: self.directory)

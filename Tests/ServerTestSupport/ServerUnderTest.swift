@@ -80,8 +80,15 @@ package final class ServerUnderTest: Sendable {
             gateway: gateway.origin, transport: transport)
     }
 
-    /// Replaces the configuration as `SIGHUP` does.
+    /// Replaces the configuration as `SIGHUP` does; returns when the new handlers are started.
     package func reload(_ load: () throws(ConfigurationError) -> ServerConfiguration) async {
+        await beginReload(load)?.value
+    }
+
+    /// Replaces the configuration as `SIGHUP` does; the returned task ends when the new handlers are started.
+    package func beginReload(
+        _ load: () throws(ConfigurationError) -> ServerConfiguration
+    ) async -> Task<Void, Never>? {
         await running.reload(load)
     }
 

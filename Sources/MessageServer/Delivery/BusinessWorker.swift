@@ -15,8 +15,14 @@ final class BusinessWorker: Sendable {
     /// Runs the business's deliveries, which may wait for the disk.
     let executor: BlockingTaskExecutor
     private let held: Mutex<BusinessHandler>
-    /// Handlers that were replaced and have events or payments in flight.
-    private let retiring = Mutex<[BusinessHandler]>([])
+    private let replaced = Mutex(Replaced())
+
+    private struct Replaced {
+        /// Handlers that were replaced and have events or payments in flight.
+        var retiring: [BusinessHandler] = []
+        /// The latest replacement, after which the next one begins.
+        var latest: Task<Void, Never>?
+    }
 
     init(_ handler: BusinessHandler) {
         business = handler.business
@@ -27,7 +33,7 @@ final class BusinessWorker: Sendable {
     /// The handler that answers now.
     var current: BusinessHandler { held.withLock { $0 } }
     /// The current handler, and the replaced handlers that have not ended yet.
-    var all: [BusinessHandler] { [current] + retiring.withLock { $0 } }
+    var all: [BusinessHandler] { [current] + replaced.withLock(\.retiring) }
 
     /// Waits for a handler that accepts an event with this subscription.
     ///
@@ -50,21 +56,38 @@ final class BusinessWorker: Sendable {
         }
     }
 
-    /// Replaces the handler with `new`; returns when the old one processes no events and the new one is started.
+    /// Replaces the handler with `new` for all events that have not begun; calls must not overlap.
     ///
-    /// An old handler with payments in flight ends after them, beside the new one: a charge may take ten minutes, and
-    /// the business's events, updates and reversals must not wait for it.
-    func replace(with new: BusinessHandler) async {
+    /// The returned task ends when the old handler processes no events and the new one is started, which takes up to
+    /// the deadline of an event. Replacements of one business follow each other.
+    func replace(with new: BusinessHandler) -> Task<Void, Never> {
         let old = held.withLock { held in
             defer { held = new }
             return held
         }
-        retiring.withLock { $0.append(old) }
+        return replaced.withLock { replaced in
+            replaced.retiring.append(old)
+            let latest = Task { [earlier = replaced.latest] in
+                await earlier?.value
+                await end(old)
+                // A later replacement may have come meanwhile.
+                if current === new { new.start() }
+            }
+            replaced.latest = latest
+            return latest
+        }
+    }
+
+    /// Ends a replaced handler; returns when it processes no events.
+    ///
+    /// A handler with payments in flight ends after them, beside its successor: a charge may take ten minutes, and
+    /// the business's events, updates and reversals must not wait for it.
+    private func end(_ old: BusinessHandler) async {
         await old.retire()
         let payments = old.paymentCount
         let ending = Task {
             await old.end()
-            retiring.withLock { $0.removeAll { $0 === old } }
+            replaced.withLock { $0.retiring.removeAll { $0 === old } }
         }
         if payments > 0 {
             old.logger.notice(
@@ -75,6 +98,5 @@ final class BusinessWorker: Sendable {
             // Events wait meanwhile.
             await ending.value
         }
-        new.start()
     }
 }

@@ -58,17 +58,19 @@ final class HandlerRegistry: Sendable {
 
     /// Serves exactly these businesses from now on, keeping handlers with an unchanged fingerprint.
     ///
-    /// Returns when the old handlers have ended and the new ones are started; a slow business does not delay
-    /// the other businesses. Events of a removed business wait in the journal until the business is added
-    /// again, or until ``RemovedBusinesses`` ends them.
-    func change(to wanted: Set<BusinessID>, replacing new: [BusinessHandler]) async -> Change {
+    /// The returned task ends when the old handlers have ended and the new ones are started; a slow business
+    /// delays no other business. Events of a removed business wait in the journal until the business is added
+    /// again, or until ``RemovedBusinesses`` ends them. Calls must not overlap.
+    func change(
+        to wanted: Set<BusinessID>, replacing new: [BusinessHandler]
+    ) -> (change: Change, started: Task<Void, Never>) {
         var change = Change()
-        if state.withLock({ $0.isStopping }) { return change }
-        var replacements: [(BusinessWorker, BusinessHandler)] = []
+        if state.withLock({ $0.isStopping }) { return (change, Task {}) }
+        var replacements: [Task<Void, Never>] = []
         for handler in new {
             if let worker = state.withLock({ $0.workers[handler.business] }) {
                 let isBack = state.withLock { $0.served.insert(handler.business).inserted }
-                replacements.append((worker, handler))
+                replacements.append(worker.replace(with: handler))
                 if isBack { change.added.append(handler.slug) } else { change.replaced.append(handler.slug) }
             } else {
                 add(handler)
@@ -80,13 +82,10 @@ final class HandlerRegistry: Sendable {
             guard let worker = state.withLock({ $0.workers[gone] }) else { continue }
             state.withLock { _ = $0.served.remove(gone) }
             change.removed.append(worker.current.slug)
-            replacements.append((worker, .absent(worker.current)))
+            replacements.append(worker.replace(with: .absent(worker.current)))
         }
         change.unchanged = wanted.count - new.count
-        await withDiscardingTaskGroup { group in
-            for (worker, handler) in replacements { group.addTask { await worker.replace(with: handler) } }
-        }
-        return change
+        return (change, Task { [replacements] in for task in replacements { await task.value } })
     }
 
     /// Starts every handler.

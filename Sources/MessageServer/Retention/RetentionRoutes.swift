@@ -53,12 +53,16 @@ final class RetentionRoutes: Sendable {
     /// The fingerprint of an app's handler; nil without one.
     func fingerprint(of slug: String) -> [UInt8]? { apps.fingerprint(of: slug) }
 
-    /// Replaces the apps, starts the new handlers, and ends the old ones.
-    func change(to configured: [AppConfiguration], handlers: [String: RetentionResponder]) async {
+    /// Replaces the apps and starts the new handlers; the returned task ends when the old ones have ended.
+    func change(
+        to configured: [AppConfiguration], handlers: [String: RetentionResponder]
+    ) -> Task<Void, Never> {
         let unused = apps.change(to: configured, handlers: handlers)
         for handler in handlers.values { handler.start() }
-        await withDiscardingTaskGroup { group in
-            for handler in unused { group.addTask { await handler.shutdown() } }
+        return Task {
+            await withDiscardingTaskGroup { group in
+                for handler in unused { group.addTask { await handler.shutdown() } }
+            }
         }
     }
 
