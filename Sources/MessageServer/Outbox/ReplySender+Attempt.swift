@@ -45,6 +45,10 @@ extension ReplySender {
             switch try await complete(message, entry) {
             case .refused(let reason): return .ended(.refused(status: nil, reason: reason))
             case .message(let message):
+                // The customer may have closed the conversation during an upload, or another wait for an added part.
+                if message != entry.reply.message, let result = try resultWithoutSending(entry) {
+                    return .ended(result)
+                }
                 return .tried(.accepted(status: try await post(message, entry).status))
             }
         } catch is ReplyFileMissing {
@@ -96,16 +100,7 @@ extension ReplySender {
         if let reason = store.reasonToPark(entry.id.record) {
             return .refused(status: nil, reason: reason)
         }
-        return try isClosed(entry) ? .dropped(reason: closedReason) : nil
-    }
-
-    /// Whether the customer closed the conversation and has not written since.
-    private func isClosed(_ entry: OutboxEntry) throws -> Bool {
-        switch entry.closure {
-        case .open: return false
-        case .closed: return true
-        case .unknown: return try store.isClosedByCustomer(entry.business, entry.customer)
-        }
+        return try store.isClosedByCustomer(entry) ? .dropped(reason: closedReason) : nil
     }
 
     /// Returns the first rule that a reply breaks, as a reason not to send it; nil when the reply can be

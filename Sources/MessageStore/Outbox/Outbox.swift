@@ -35,7 +35,6 @@ final class Outbox: Sendable {
     struct Lease: Sendable {
         let entry: OutboxQueue.Entry
         let item: Item
-        let closure: OutboxEntry.Closure
     }
 
     fileprivate struct State {
@@ -146,6 +145,11 @@ final class Outbox: Sendable {
                 return state.queue.backlog(of: conversation.business)
             }
         }
+    }
+
+    /// Whether the customer closed a conversation with queued replies.
+    func closure(of conversation: ConversationKey) -> OutboxEntry.Closure {
+        state.withLock { $0.closures[conversation] ?? .unknown }
     }
 
     /// Leases the next reply that `selection` allows.
@@ -296,7 +300,7 @@ final class Outbox: Sendable {
 extension Outbox.State {
     fileprivate func leased(_ entry: OutboxQueue.Entry) -> Outbox.Lease? {
         items[entry.id].map {
-            Outbox.Lease(entry: entry, item: $0, closure: closures[entry.conversation] ?? .unknown)
+            Outbox.Lease(entry: entry, item: $0)
         }
     }
 

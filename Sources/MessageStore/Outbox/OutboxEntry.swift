@@ -3,13 +3,13 @@ package import BusinessMessages
 
 /// A queued reply leased for an attempt to send it.
 package struct OutboxEntry: Sendable {
-    /// Whether the customer closed the conversation.
-    package enum Closure: Sendable {
+    /// Whether the customer closed the conversation, as far as the outbox knows it.
+    enum Closure: Sendable {
         /// The customer wrote last.
         case open
         /// The customer closed the conversation and has not written since.
         case closed
-        /// It is unknown whether the conversation is closed; the caller must read the conversation's file.
+        /// It is unknown whether the conversation is closed; the conversation's file must be read.
         case unknown
     }
 
@@ -35,8 +35,6 @@ package struct OutboxEntry: Sendable {
     package let attributes: ReceivedAttributes
     /// Whether the reply answers another reply's failure; its own failure is then not reported.
     let answersFailure: Bool
-    /// Whether the customer closed the conversation.
-    package let closure: Closure
     /// Whether the reply was decided before the store was opened.
     package let isRecovered: Bool
 

@@ -58,6 +58,17 @@ extension Store {
         return entry(lease)
     }
 
+    /// Returns whether the customer has closed the conversation of a leased reply by now, and not written since.
+    ///
+    /// May read the end of the conversation's file.
+    package func isClosedByCustomer(_ entry: OutboxEntry) throws -> Bool {
+        switch outbox.closure(of: entry.conversation) {
+        case .open: false
+        case .closed: true
+        case .unknown: try isClosedByCustomer(entry.business, entry.customer)
+        }
+    }
+
     /// Leases the reply with this identity; nil when it is leased or has ended.
     func leaseReply(_ id: ReplyID) -> OutboxEntry? { outbox.lease(id).flatMap(entry) }
 
@@ -149,7 +160,7 @@ extension Store {
     ) -> [OutboxEntry] {
         let key = ConversationKey(business: business, customer: customer)
         return outbox.queued(of: key, maximum: maximum).compactMap {
-            entry($0.0, $0.1, .unknown, marksUnreadable: false)
+            entry($0.0, $0.1, marksUnreadable: false)
         }
     }
 
@@ -157,12 +168,11 @@ extension Store {
     ///
     /// After a disk error the reply is retried in 30 s; otherwise it is blocked until a restart.
     private func entry(_ lease: Outbox.Lease) -> OutboxEntry? {
-        entry(lease.entry, lease.item, lease.closure, marksUnreadable: true)
+        entry(lease.entry, lease.item, marksUnreadable: true)
     }
 
     private func entry(
-        _ queued: OutboxQueue.Entry, _ item: Outbox.Item, _ closure: OutboxEntry.Closure,
-        marksUnreadable: Bool
+        _ queued: OutboxQueue.Entry, _ item: Outbox.Item, marksUnreadable: Bool
     ) -> OutboxEntry? {
         do throws(StoreError) {
             let text =
@@ -173,7 +183,7 @@ extension Store {
                 id: queued.id, business: text.business, customer: text.customer, reply: text.reply,
                 inReplyTo: text.inReplyTo, decidedAt: queued.decidedAt, attempts: queued.attempts,
                 author: text.author, until: text.until, attributes: text.attributes,
-                answersFailure: item.answersFailure, closure: closure, isRecovered: item.isRecovered)
+                answersFailure: item.answersFailure, isRecovered: item.isRecovered)
         } catch {
             guard marksUnreadable else { return nil }
             logger.error(

@@ -61,7 +61,7 @@ import Testing
                 id: ReplyID(record: 1, index: 0), business: key.business, customer: key.customer,
                 reply: DecidedReply(id: MessageID("r"), kind: .text, message: Array("{}".utf8)),
                 inReplyTo: nil, decidedAt: at, attempts: 0, author: nil, attributes: ReceivedAttributes(),
-                answersFailure: false, closure: .open, isRecovered: false)
+                answersFailure: false, isRecovered: false)
             return JournalBody.reply(entry, result, attempts: 1, isReported: false, at: at)
         }
         func assigned(

@@ -250,7 +250,7 @@ import Testing
             customer: line.customer,
             reply: DecidedReply(id: MessageID("q"), kind: .quickReply, message: Array(json.utf8)),
             inReplyTo: line.id, decidedAt: at, attempts: 0, author: nil, attributes: ReceivedAttributes(),
-            answersFailure: false, closure: .open, isRecovered: false)
+            answersFailure: false, isRecovered: false)
     }
 
     private func message(_ id: String, choice: Int, at: Timestamp) -> ReceivedMessage {

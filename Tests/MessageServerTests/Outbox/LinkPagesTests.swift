@@ -1,6 +1,8 @@
 import BalloonJSON
 import BalloonTransport
 import BusinessMessages
+import MessageStore
+import Simulator
 import Synchronization
 import TestSupport
 import Testing
@@ -38,6 +40,53 @@ struct LinkPagesTests {
             root["richLinkData"]?["title"]?.string,
             root["richLinkData"]?["assets"]?["image"]?["mimeType"]?.string, transport.requests.map(\.url)
         )
+    }
+
+    /// Answers nothing, and lets the customer close the conversation meanwhile.
+    private struct ClosingTransport: HTTPTransport {
+        let store: Store
+
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            let close = ReceivedMessage(
+                business: LinkPagesTests.business, customer: CustomerID("c"), id: MessageID("close"),
+                message: Array(#"{"id":"close","type":"close"}"#.utf8), act: .closes)
+            await withCheckedContinuation { continuation in
+                store.append(close) { _ in continuation.resume() }
+            }
+            throw TransportError.timedOut
+        }
+    }
+
+    @Test func `a reply is not sent when the customer closes the conversation while a part of it is added`()
+        async throws
+    {
+        let test = try await SenderUnderTest(isRunning: false)
+        var business = BusinessConfiguration(
+            slug: "shop", businessID: Self.business, name: "Shop",
+            handler: .builtin(name: "none", configuration: nil))
+        let image = RichLink.Image(bytes: Self.png, mimeType: "image/png")
+        business.links.hosts = ["shop.example": LinkHost(title: "Sam's Fish", image: image)]
+        let sender = ReplySender(
+            store: test.store, gateway: test.sender.gateway, replyFiles: test.sender.replyFiles,
+            linkPages: LinkPages(
+                transport: ClosingTransport(store: test.store),
+                configuration: CurrentConfiguration([business])),
+            observer: LogObserver(test.log.logger), logger: test.log.logger)
+        let id = MessageID.random()
+        let message = """
+            {"id":"\(id)","v":1,"type":"richLink","sourceId":"\(Self.business.rawValue)","destinationId":"c","page":true,
+            "richLinkData":{"url":"https://shop.example/cod","title":"Cod"}}
+            """
+        await test.queue("", to: "c", of: Self.business, id: id, body: Array(message.utf8))
+        let entry = try #require(test.store.leaseReply())
+        guard case .ended(let result) = await sender.decision(about: entry) else {
+            Issue.record("the reply was sent")
+            return
+        }
+        #expect(result.status == .dropped, "\(result.reason ?? "")")
+        #expect(test.gateway.requestCount(.message) == 0)
+        test.store.release(entry)
+        await test.stop()
     }
 
     private func page(_ html: String) -> TransportResponse {

@@ -22,7 +22,7 @@ struct TemporaryStore {
             id: ReplyID(record: 57, index: 0), business: business, customer: customer,
             reply: DecidedReply(id: id, kind: message.kind, message: body), inReplyTo: nil,
             decidedAt: Timestamp(milliseconds: 0), attempts: 0, author: nil, attributes: ReceivedAttributes(),
-            answersFailure: false, closure: .open, isRecovered: false)
+            answersFailure: false, isRecovered: false)
     }
 }
 

@@ -80,7 +80,7 @@ import Testing
             OutboxEntry(
                 id: ReplyID(record: record, index: 0), business: key.business, customer: key.customer,
                 reply: reply(id), inReplyTo: nil, decidedAt: at, attempts: 0, author: nil,
-                attributes: ReceivedAttributes(), answersFailure: false, closure: .open, isRecovered: false)
+                attributes: ReceivedAttributes(), answersFailure: false, isRecovered: false)
         }
     }
 

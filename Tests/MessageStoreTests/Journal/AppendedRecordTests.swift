@@ -50,7 +50,7 @@ struct AppendedRecordTests {
             id: ReplyID(record: 12, index: 1), business: business, customer: key.customer,
             reply: DecidedReply(id: MessageID("r"), kind: .text, message: Array("{}".utf8)),
             inReplyTo: MessageID("m"), decidedAt: at, attempts: 2, author: .handler,
-            attributes: ReceivedAttributes(), answersFailure: false, closure: .open, isRecovered: false)
+            attributes: ReceivedAttributes(), answersFailure: false, isRecovered: false)
     }
 
     private static let reply = DecidedReply(id: MessageID("r"), kind: .form, message: Array("{}".utf8))
