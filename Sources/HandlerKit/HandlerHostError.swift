@@ -16,7 +16,8 @@ public enum HandlerHostError: Error, Hashable, Sendable, LoggableError {
     case noConsent(String)
     /// The handler belongs to an app of the App Store, which has no conversations; correct the handler.
     case noConversations
-    /// The message could not be written to disk, or the server is stopping; try again with the same key.
+    /// The message could not be written to disk, too many messages of the business wait to be sent, or the server is
+    /// stopping; try again with the same key.
     case notStored
 
     /// The failure, as a phrase.
@@ -29,7 +30,7 @@ public enum HandlerHostError: Error, Hashable, Sendable, LoggableError {
             "a person has the conversation; drop the message, or send it with the event that has afterPerson"
         case .noConsent(let reason): reason
         case .noConversations: "the handler of an app has no conversations"
-        case .notStored: "the message could not be written to disk"
+        case .notStored: "the message was not stored, because of the disk or because too many wait to be sent"
         }
     }
 }

@@ -26,6 +26,9 @@ final class PendingQuotas: Sendable {
         return state.withLock { $0.isFull(business) ? $0.quota(of: business) : nil }
     }
 
+    /// Returns the quota of a business.
+    func quota(of business: BusinessID) -> Int { state.withLock { $0.quota(of: business) } }
+
     /// Sets the quotas of some businesses, and the quota of all other businesses; each is at least 1.
     func set(_ quotas: [BusinessID: Int], others regular: Int) {
         state.withLock { state in

@@ -88,10 +88,7 @@ final class Deduplicator: Sendable {
                     // Messages that wait for their sync are not counted here; the journal limits their bytes.
                     let maximum = maximumPendingDeliveries.load(ordering: .relaxed)
                     if scheduler.pendingCount >= maximum { throw .tooManyPending(maximum: maximum) }
-                    if message.outboundKind == nil, let quota = scheduler.quotas.reached(by: message.business)
-                    {
-                        throw .quotaReached(maximum: quota)
-                    }
+                    if let quota = reachedQuota(of: message) { throw .quotaReached(maximum: quota) }
                     try journal.append(
                         JournalEntry(record: record, waiter: .sender(accepted, completion)),
                         isPrompt: isPrompt)
@@ -104,6 +101,17 @@ final class Deduplicator: Sendable {
         }
         if let answer { completion(answer) }
         return isAppended
+    }
+
+    /// Returns the quota of the message's business if it has as many unfinished messages; otherwise nil.
+    ///
+    /// A handler or a program that sends in a loop would fill memory and disk for all businesses. A person's message,
+    /// and one of the server itself, is never refused.
+    private func reachedQuota(of message: ReceivedMessage) -> Int? {
+        if message.outboundKind == nil { return scheduler.quotas.reached(by: message.business) }
+        guard [.handler, .program].contains(message.author) else { return nil }
+        let quota = scheduler.quotas.quota(of: message.business)
+        return outbox.count(of: message.business) >= quota ? quota : nil
     }
 
     /// Reports the result of a batch to all callers that wait for it; runs on the journal's queue.

@@ -96,6 +96,11 @@ final class Outbox: Sendable {
     /// The number of replies that have not ended.
     var count: Int { total.load(ordering: .relaxed) }
 
+    /// The number of replies of a business that have not ended.
+    func count(of business: BusinessID) -> Int {
+        count == 0 ? 0 : state.withLock { $0.queue.backlog(of: business).count }
+    }
+
     /// Returns whether a reply has not ended.
     func isQueued(_ id: ReplyID) -> Bool { state.withLock { $0.items[id] != nil } }
 

@@ -110,6 +110,33 @@ struct DeduplicationTests {
         #expect(await reopened.append(message("m4")) == .failed(.tooManyPending(maximum: 2)))
     }
 
+    @Test(arguments: [MessageAuthor.handler, .program])
+    func `a handler or program is refused while as many of its messages as the quota wait to be sent`(
+        _ author: MessageAuthor
+    ) async throws {
+        let store = try directory.open()
+        store.limitPending([business: 2], others: 9)
+        func send(_ id: String, by author: MessageAuthor) async -> AppendResult {
+            await store.append(
+                ReceivedMessage(
+                    business: business, customer: CustomerID("c"), id: MessageID(id),
+                    message: Array("{}".utf8),
+                    outboundKind: .text, author: author))
+        }
+        for id in ["r1", "r2"] { #expect(await send(id, by: author) == .stored) }
+        #expect(await send("r3", by: author) == .failed(.quotaReached(maximum: 2)))
+        #expect(await send("r1", by: author) == .duplicate)
+        // A person and the server are not refused, and neither are messages of customers.
+        #expect(await send("p", by: .person(nil)) == .stored)
+        #expect(await send("s", by: .server) == .stored)
+        #expect(await store.append(message("m1")) == .stored)
+        for _ in 0..<3 {
+            try await store.settle(try #require(store.leaseReply()), .accepted(status: 200))
+        }
+        #expect(await send("r3", by: author) == .stored)
+        await store.close()
+    }
+
     @Test func `only a business over its quota is refused, until one of its messages is finished`()
         async throws
     {
