@@ -44,7 +44,7 @@ package enum BridgeError: Error, Equatable, Sendable, LoggableError, PaymentCall
         case .overran: "the handler overran its deadline"
         case .cancelled: "the call was cancelled"
         case .refused(let failure) where failure.code == RPCFailure.Code.unparseable:
-            "the handler's answer is not JSON"
+            "the handler's answer cannot be read"
         case .refused(let failure): "the handler answered with error \(failure.code)"
         case .noRetention: "the handler's events do not list retention"
         case .noScratchFile(let error): "the event's file could not be written: \(error)"

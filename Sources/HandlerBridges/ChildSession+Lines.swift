@@ -16,10 +16,13 @@ extension ChildSession {
             switch piece {
             case .line(let line):
                 if !take(line: line), unaskedRate.add() { slowDown() }
-            case .tooLong:
+            case .tooLong(let beginning):
                 logger.warning(
                     "handler wrote a line that is too long; dropping it",
                     metadata: ["maximum_bytes": "\(ProtocolVersion.maximumLineBytes)"])
+                if let damaged = DamagedAnswer(beginning: beginning) {
+                    _ = answer(damaged.id, .failure(.refused(damaged.failure)))
+                }
             }
         }
     }

@@ -1,8 +1,9 @@
 import HandlerKit
 
-/// A line that is not JSON, and that a program evidently wrote as its answer to a call.
+/// A line that cannot be read, and that a program evidently wrote as its answer to a call.
 ///
-/// Python's `json.dumps` writes such a line for a value that JSON does not have, `NaN` or `Infinity`.
+/// Python's `json.dumps` writes such a line for a value that JSON does not have, `NaN` or `Infinity`. Another one is
+/// longer than a line may be.
 package struct DamagedAnswer: Sendable {
     /// The number of the call.
     package let id: Int
@@ -30,9 +31,29 @@ package struct DamagedAnswer: Sendable {
         }
     }
 
-    /// Finds the top-level member `id` of an answer without parsing the values; nil for a call of the program.
-    private static func callNumber(in text: [UInt8]) -> Int? {
+    /// Reads the beginning of a line that is too long; nil when it does not show which call has this result.
+    ///
+    /// An error with a long message is no result: the call may succeed later.
+    package init?(beginning: [UInt8]) {
+        guard let id = Self.callNumber(in: withoutByteOrderMark(beginning), needing: "result") else {
+            return nil
+        }
+        self.id = id
+        failure = RPCFailure(
+            code: RPCFailure.Code.unparseable, message: "the answer is too long",
+            problems: [
+                .init(
+                    rule: "answerSize", pointer: "", found: "a longer line",
+                    allowed: "at most \(ProtocolVersion.maximumLineBytes) bytes",
+                    passage: AnswerReading.passage)
+            ])
+    }
+
+    /// Finds the top-level member `id` of an answer without parsing the values; nil for a call of the program, and
+    /// for an answer without the member `needed`.
+    private static func callNumber(in text: [UInt8], needing needed: String? = nil) -> Int? {
         var (number, isMessage, depth, at) = (Int?.none, false, 0, 0)
+        var isComplete = needed == nil
         while at < text.count {
             switch text[at] {
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
@@ -44,6 +65,7 @@ package struct DamagedAnswer: Sendable {
                 let name = text[start..<at]
                 if name.elementsEqual("method".utf8) { return nil }
                 if name.elementsEqual("jsonrpc".utf8) { isMessage = true }
+                if let needed, name.elementsEqual(needed.utf8) { isComplete = true }
                 if name.elementsEqual("id".utf8) {
                     let digits = value.prefix(while: \.isDigit)
                     number = Int(String(decoding: digits.prefix(20), as: UTF8.self))
@@ -52,7 +74,7 @@ package struct DamagedAnswer: Sendable {
             }
             at += 1
         }
-        return isMessage ? number : nil
+        return isMessage && isComplete ? number : nil
     }
 
     /// The place of the quotation mark that ends a string, or the end of the text.

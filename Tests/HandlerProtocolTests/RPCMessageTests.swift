@@ -37,6 +37,24 @@ struct RPCMessageTests {
         #expect(!problem.passage.isEmpty)
     }
 
+    private static let beginnings: [(beginning: String, id: Int?)] = [
+        (#"{"jsonrpc":"2.0","id":7,"result":{"replies":["aaaa"#, 7),
+        (#"{"id": 7, "result": {}, "jsonrpc": "2.0", "more": "aa"#, 7),
+        (#"{"jsonrpc":"2.0","id":7,"error":{"code":-32001,"message":"result"#, nil),
+        (#"{"jsonrpc":"2.0","id":7,"method":"reply","params":{"result"#, nil),
+        (#"{"jsonrpc":"2.0","result":{"id":7,"replies":["aaaa"#, nil), (#"{"jsonrpc":"2.0","id":7"#, nil),
+        ("aaaa", nil), ("", nil),
+    ]
+
+    @Test(arguments: beginnings)
+    func `an answer that is longer than a line may be refuses its call, and any other such line none`(
+        _ beginning: String, _ id: Int?
+    ) {
+        let answer = DamagedAnswer(beginning: Array(beginning.utf8))
+        #expect(answer?.id == id)
+        #expect(answer?.failure.problems.map(\.rule) == (id == nil ? nil : ["answerSize"]))
+    }
+
     @Test func `a call survives writing and parsing`() throws {
         let line = RPCLine.request(id: 7, method: "event") { $0.field("deliveryId", "a\nb") }
         #expect(line.count { $0 == UInt8(ascii: "\n") } == 1 && line.last == UInt8(ascii: "\n"))

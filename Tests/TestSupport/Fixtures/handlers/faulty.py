@@ -148,7 +148,7 @@ def event(call):
     if fault == "noise":
         write("Thinking ...")
         write("")
-    if fault == "long" and first:
+    if fault == "long" and params["event"].get("text") != "corrected":
         write(result(call, {"replies": ["x" * (2 << 20)]}))
         return
     if fault == "half" and first:
