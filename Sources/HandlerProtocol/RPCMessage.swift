@@ -110,19 +110,27 @@ extension AnswerRefusal {
 }
 
 extension AnswerRefusal.Problem {
+    /// The rules of the protocol that are no ``MessageRule``, and that a library may find broken.
+    private static let protocolRules: Set<String> = [
+        "answerSize", "attachmentFile", "attachmentPath", "depth", "outcome", "replyCount", "stateSize",
+    ]
+
     /// Reads a problem as the other side wrote it, with bounded texts.
     ///
-    /// A library names no passage; the server knows those of Apple's rules.
+    /// Rule and passage are logged, so they are never words of the other side, which may be a customer's: the name of
+    /// an unknown rule becomes a part of `found`.
     fileprivate init(listed value: JSONValue) {
-        func text(_ name: String, maximumBytes: Int) -> String? {
-            value[name]?.string.map { String(decoding: $0.utf8.prefix(maximumBytes), as: UTF8.self) }
+        func text(_ name: String, maximumBytes: Int) -> String {
+            value[name]?.string.map { String(decoding: $0.utf8.prefix(maximumBytes), as: UTF8.self) } ?? ""
         }
-        let rule = text("rule", maximumBytes: 64) ?? "type"
+        let name = text("rule", maximumBytes: 64)
+        let found = text("found", maximumBytes: 256)
+        let rule = MessageRule(rawValue: name)
+        let isKnown = rule != nil || Self.protocolRules.contains(name)
         self.init(
-            rule: rule, pointer: text("pointer", maximumBytes: 512) ?? "",
-            found: text("found", maximumBytes: 256) ?? "", allowed: text("allowed", maximumBytes: 512) ?? "",
-            passage: text("passage", maximumBytes: 256) ?? MessageRule(rawValue: rule)?.passage
-                ?? AnswerReading.passage)
+            rule: isKnown ? name : "other", pointer: text("pointer", maximumBytes: 512),
+            found: isKnown || name.isEmpty ? found : "\(name): \(found)",
+            allowed: text("allowed", maximumBytes: 512), passage: rule?.passage ?? AnswerReading.passage)
     }
 }
 

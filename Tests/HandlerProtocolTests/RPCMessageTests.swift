@@ -91,6 +91,23 @@ struct RPCMessageTests {
         #expect(failure.problems.first?.passage == "Apple MSP API, \"InteractiveResponse Dictionary\"")
     }
 
+    @Test func `a rule and a passage that the server does not know are not in the reason, which is logged`()
+        throws
+    {
+        let problem = #"{"rule":"Ana Lopez","pointer":"/a","found":"f","allowed":"a","passage":"Ana's card"}"#
+        let line =
+            #"{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"","data":{"problems":[\#(problem)]}}}"#
+        guard case .failure(1, let failure) = RPCMessage(line: Array(line.utf8)) else {
+            Issue.record("not an error")
+            return
+        }
+        let refusal = AnswerRefusal(failure.problems)
+        #expect(!refusal.reason.contains("Ana"))
+        #expect(failure.problems.map(\.rule) == ["other"])
+        // The author sees the name in `balloon handlers logs`.
+        #expect(refusal.explanation.contains("found Ana Lopez: f"))
+    }
+
     @Test func `a call without an id is a notification`() {
         guard case .notification("cancel", _) = RPCMessage(line: RPCLine.notification(method: "cancel"))
         else {
