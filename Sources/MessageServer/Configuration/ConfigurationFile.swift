@@ -16,7 +16,8 @@ enum ConfigurationFile {
     static func document(_ path: String, noting problems: inout [ConfigurationProblem]) -> JSONDocument? {
         let bytes: [UInt8]
         do {
-            bytes = try Descriptor.open(reading: path).readToEnd(maximumBytes: maximumBytes)
+            // Only a regular file: opening a named pipe would block, and with it this reload and all later ones.
+            bytes = try File(path, for: .readingGiven).readAll(maximumBytes: maximumBytes)
         } catch {
             problems.add(at: .file(path), "cannot be read: \(error)", hint: "check its path and mode")
             return nil

@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
+import Glibc
 import HandlerKit
 import Logging
 import MessageServer
@@ -349,6 +350,19 @@ import Testing
                 "server.json: cannot be read: open: No such file or directory (2) (check its path and mode)",
                 "businesses: contains no business file (create a file SLUG.json for each business in it)",
             ])
+    }
+
+    @Test func `a file that is no regular file is reported without opening it`() throws {
+        let files = try ConfigurationFiles(businesses: ["a": ConfigurationFiles.demo])
+        let path = files.directory.file("businesses/b.json")
+        try #require(mkfifo(path, 0o600) == 0)
+        // With a writer, an open call that waits for one fails the test instead of hanging it.
+        let writer = open(path, O_RDWR)
+        defer { close(writer) }
+        #expect(
+            files.problems().contains {
+                $0.contains("businesses/b.json: cannot be read: open (not a regular file)")
+            })
     }
 
     @Test func `two businesses with one identifier are refused`() throws {
