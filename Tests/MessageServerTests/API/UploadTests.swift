@@ -220,6 +220,23 @@ import Testing
         withExtendedLifetime((second, third)) {}
     }
 
+    @Test func `an expired file makes room even while another upload is in progress`() throws {
+        let directory = TemporaryDirectory()
+        let business = BusinessID("b")
+        let uploads = UploadedFiles(dataDirectory: directory.path, limits: .init(bytes: 100))
+        let slow = try uploads.begin(for: business, token: "crm")
+        let first = try uploads.begin(for: business, token: "crm")
+        try first.append([UInt8](repeating: 0, count: 80))
+        let path = try #require(uploads.path(of: try first.finish(), for: business))
+        let second = try uploads.begin(for: business, token: "crm")
+        #expect(throws: UploadedFiles.Refusal.full) { try second.append([UInt8](repeating: 0, count: 80)) }
+        let now = SystemClock.secondsSince1970()
+        try FileStatus.setModified(path, secondsSince1970: now - UploadedFiles.lifetimeSeconds - 1)
+        let third = try uploads.begin(for: business, token: "crm")
+        try third.append([UInt8](repeating: 0, count: 80))
+        withExtendedLifetime((slow, first, second, third)) {}
+    }
+
     private let api = BusinessAPI(
         APIAccess(TestTokens.configuration, businesses: [], isSecure: false) { nil },
         cursors: APICursor(secret: .random(byteCount: 32), store: "s"),

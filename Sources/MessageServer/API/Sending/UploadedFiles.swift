@@ -34,8 +34,10 @@ final class UploadedFiles: Sendable {
         var count = 0
         var countsByToken: [String: Int] = [:]
         var bytes = 0
-        /// The bytes of the finished files.
+        /// The bytes of the files in the folder, as of the last upload that began or finished.
         var usedBytes = 0
+        /// The bytes of all uploads that finished while others were in progress.
+        var finishedBytes = 0
     }
 
     private let directory: String
@@ -106,12 +108,14 @@ final class UploadedFiles: Sendable {
         }
         do {
             try sweep(folder)
-            // Read this number before counting the files: an upload that finishes in between is then counted
+            // Read these numbers before counting the files: an upload that finishes in between is then counted
             // twice, not missed.
-            let count = uploads.withLock { $0[folder]?.count ?? 0 }
+            let (count, finishedBytes) = uploads.withLock {
+                ($0[folder]?.count ?? 0, $0[folder]?.finishedBytes ?? 0)
+            }
             let used = try usage(of: folder)
             let bytes = uploads.withLock { uploads in
-                let usedBytes = max(uploads[folder]?.usedBytes ?? 0, used.bytes)
+                let usedBytes = used.bytes + (uploads[folder]?.finishedBytes ?? 0) - finishedBytes
                 uploads[folder]?.usedBytes = usedBytes
                 return usedBytes + (uploads[folder]?.bytes ?? 0)
             }
@@ -140,6 +144,7 @@ final class UploadedFiles: Sendable {
     fileprivate func countFinished(_ bytes: Int, in folder: String) {
         uploads.withLock { uploads in
             uploads[folder]?.usedBytes += bytes
+            uploads[folder]?.finishedBytes += bytes
             uploads[folder]?.bytes -= bytes
         }
     }
