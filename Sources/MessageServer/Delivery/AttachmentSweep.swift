@@ -30,12 +30,9 @@ struct AttachmentSweep: Sendable {
     }
 
     private func run() async {
-        let start = (clock: SystemClock.secondsSince1970(), at: ContinuousClock.now)
         repeat {
             do throws(SystemError) { try uploads.sweep() } catch { report(error) }
-            // Setting the wall clock forward must not make files expire.
-            let passed = Int(start.at.duration(to: .now).components.seconds)
-            sweep(at: min(SystemClock.secondsSince1970(), start.clock + passed))
+            sweep(at: Int(SteadyClock.forExpiry().milliseconds / 1000))
             // The stop of the server cancels this sleep.
             try? await Task.sleep(for: .seconds(3600))
         } while !Task.isCancelled

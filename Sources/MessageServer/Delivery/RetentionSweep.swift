@@ -31,14 +31,14 @@ struct RetentionSweep: Sendable {
 
     /// Removes the messages and dead letters that are due now.
     func trim() async throws -> TrimReport {
-        let messages = settings.messagesDays
-        var report = messages.isEmpty ? TrimReport() : try await store.trim(keepingDays: messages)
-        report.deadLetters = try await store.dropDeadLetters(keepingDays: settings.deadLettersDays)
+        let (messages, now) = (settings.messagesDays, SteadyClock.forExpiry())
+        var report = messages.isEmpty ? TrimReport() : try await store.trim(keepingDays: messages, now: now)
+        report.deadLetters = try await store.dropDeadLetters(keepingDays: settings.deadLettersDays, now: now)
         return report
     }
 
     private func run() async {
-        await audit?.removeOld()
+        await audit?.removeOld(now: SteadyClock.forExpiry())
         let end = ContinuousClock.now + Self.patience
         repeat {
             do {

@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonPOSIX
 import Logging
+import MessageStore
 import Synchronization
 
 /// The landing page to which Apple Business Register sends a brand that chooses this server: `/landing`.
@@ -49,7 +50,7 @@ final class OnboardingRoutes: Sendable {
 
     private func upkeep() async {
         while !Task.isCancelled {
-            do { try await onDisk { [claims] in try claims.sweep(at: .now()) } } catch {
+            do { try await onDisk { [claims] in try claims.sweep(at: SteadyClock.forExpiry()) } } catch {
                 logger.warning(
                     "could not delete old onboarding claims; they are deleted later",
                     metadata: ["error": "\(error)"])

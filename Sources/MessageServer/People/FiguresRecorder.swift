@@ -64,7 +64,9 @@ struct FiguresRecorder: Sendable {
     func begin() -> Task<Void, Never> {
         Task(executorPreference: BlockingTaskExecutor()) {
             // The stop of the server cancels the sleep.
-            while (try? await Task.sleep(for: Self.pause)) != nil { recordEnded(at: .now()) }
+            while (try? await Task.sleep(for: Self.pause)) != nil {
+                recordEnded(at: SteadyClock.forExpiry())
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 import BalloonHTTP
 import BalloonPOSIX
 import Logging
+import MessageStore
 import RetentionMessages
 
 /// The routes that answer the App Store's questions, with their background tasks; exists only with an app.
@@ -100,8 +101,9 @@ final class RetentionRoutes: Sendable {
     }
 
     private func sweep() {
+        let now = SteadyClock.forExpiry()
         for app in apps.all {
-            do { try decisions.files.sweep(app.slug, keeping: app.decisionDays, at: .now()) } catch {
+            do { try decisions.files.sweep(app.slug, keeping: app.decisionDays, at: now) } catch {
                 logger.warning(
                     "could not delete old records of answers to the App Store; they are deleted later",
                     metadata: ["app": "\(app.slug)", "error": "\(error)"])

@@ -1,6 +1,7 @@
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
+import MessageStore
 import Synchronization
 
 /// The files that programs uploaded for messages that they will send.
@@ -46,7 +47,6 @@ final class UploadedFiles: Sendable {
     private var incoming: String { directory + "/incoming" }
     /// The uploads in progress of each business, by the folder of its files.
     private let uploads = Mutex<[String: InProgress]>([:])
-    private let start = (clock: SystemClock.secondsSince1970(), at: ContinuousClock.now)
 
     /// The time from an upload until its file is deleted.
     static let lifetimeSeconds = 86_400
@@ -61,13 +61,7 @@ final class UploadedFiles: Sendable {
     }
 
     /// The current time, in seconds since 1970, with which the age of files is computed.
-    ///
-    /// It ignores a wall clock that is set forward after the start, so that no file expires early.
-    private var now: Int {
-        min(
-            SystemClock.secondsSince1970(),
-            start.clock + Int(start.at.duration(to: .now).components.seconds))
-    }
+    private var now: Int { Int(SteadyClock.forExpiry().milliseconds / 1000) }
 
     private func folder(of business: BusinessID, in directory: String? = nil) -> String {
         "\(directory ?? self.directory)/\(Hex.encode(SHA256.hash(Array(business.rawValue.utf8))).prefix(32))"
