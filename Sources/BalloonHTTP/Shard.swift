@@ -7,7 +7,7 @@ import Synchronization
 /// A serial Dispatch queue that owns an epoll set and the connections in it.
 ///
 /// One Dispatch read source on the epoll descriptor wakes the shard. The shard handles all ready events,
-/// calls the handlers on its queue, and then waits 1 ms for more events. A Dispatch source for every
+/// calls the handlers on its queue, and then waits 5 ms for more events. A Dispatch source for every
 /// connection would double the time per request.
 actor Shard {
     nonisolated let executor: QueueExecutor
@@ -92,9 +92,9 @@ actor Shard {
         while !isGone {
             let ready = epoll.wait(milliseconds: deliveries.isEmpty ? patience : 0)
             if ready == 0, deliveries.isEmpty { return }
-            // More events often follow within a millisecond: waiting here avoids re-arming the source and
-            // waking a thread.
-            patience = 1
+            // More events often follow soon, such as the answers after a sync of the disk: waiting here avoids
+            // re-arming the source and waking a thread.
+            patience = 5
             refreshClock()
             for index in 0..<ready {
                 let (token, events) = epoll.ready(index)

@@ -49,7 +49,11 @@ extension DeliveryScheduler {
         for key in partition.state.withLock({ $0.queues.withUnrecordedSuspects }) {
             while let lease = partition.state.withLock({ $0.queues.nextSuspectToRecord(of: key) }) {
                 if recording.withLock({ $0.isStopped }) { return }
-                do { recorded(lease, as: try recorder.record(lease, true)) } catch {
+                do {
+                    let line = try recorder.record(lease, true)
+                    let parked = change(key) { $0.record(lease.pending.record, of: key, as: line) }
+                    if let parked { resumeWhenDue(parked, of: key) }
+                } catch {
                     postponeRecording(of: key)
                     break
                 }
@@ -85,36 +89,39 @@ extension DeliveryScheduler {
 
     /// Records until no conversation of the partition has a recordable message; runs on the partition's
     /// executor.
+    ///
+    /// Up to eight recorded messages are added to `ready` together, because all partitions share its lock.
     private func record(in partition: Partition) {
+        var additions: [ReadyConversations.Addition] = []
+        var last: (lease: Lease, line: RecordedLine)?
         while true {
-            let next = partition.state.withLock { state -> (Recorder, ConversationKey, Lease?)? in
+            let (parked, addition, next) = partition.state.withLock { state in
+                let (parked, addition) = last.map { state.record($0.line, of: $0.lease) } ?? (nil, nil)
                 // The recorder is read under the partition's lock. `start` sets the recorder first and then
                 // checks `isRecording`: a task that read no recorder has cleared `isRecording` by then, so
                 // `start` starts another task.
                 let recorder = recording.withLock { $0.recorder }
                 guard let recorder, let key = state.recordable.popFirst() else {
                     state.isRecording = false
-                    return nil
+                    return (parked, addition, nil as (Recorder, ConversationKey, Lease?)?)
                 }
-                return (recorder, key, state.queues.nextToRecord(of: key))
+                return (parked, addition, (recorder, key, state.queues.nextToRecord(of: key)))
+            }
+            if let last, let parked { resumeWhenDue(parked, of: last.lease.conversation) }
+            last = nil
+            if let addition { additions.append(addition) }
+            if additions.count == 8 || (next == nil && !additions.isEmpty) {
+                handOver(ready.withLock { ready in additions.flatMap { ready.add($0) } })
+                additions.removeAll(keepingCapacity: true)
             }
             guard let (recorder, key, lease) = next else { return }
             guard let lease else { continue }
-            do {
-                recorded(lease, as: try recorder.record(lease, false))
-            } catch {
-                postponeRecording(of: key)
-            }
+            do { last = (lease, try recorder.record(lease, false)) } catch { postponeRecording(of: key) }
         }
     }
 
-    func recorded(_ lease: Lease, as line: RecordedLine) {
-        let key = lease.conversation
-        let parked = change(key) { queues in
-            let (parked, progress) = queues.record(lease.pending.record, of: key, as: line)
-            return (parked, progress)
-        }
-        if let parked { resume(parked.record, of: key, after: remaining(until: parked.due)) }
+    private func resumeWhenDue(_ parked: PendingDelivery, of key: ConversationKey) {
+        resume(parked.record, of: key, after: remaining(until: parked.due))
     }
 
     private func postponeRecording(of key: ConversationKey) {

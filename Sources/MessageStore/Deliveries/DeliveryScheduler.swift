@@ -24,6 +24,26 @@ final class DeliveryScheduler: Sendable {
             var recordable = Deque<ConversationKey>()
             /// Whether a task records the partition's messages.
             var isRecording = false
+
+            /// Changes the queues; returns the conversation if a delivery of it became leasable.
+            mutating func change<Result>(
+                _ key: ConversationKey,
+                _ body: (inout ConversationQueues) -> (Result, ConversationQueues.Progress)
+            ) -> (Result, ReadyConversations.Addition?) {
+                let (result, progress) = body(&queues)
+                if progress.contains(.recordable) { recordable.append(key) }
+                guard progress.contains(.deliverable) else { return (result, nil) }
+                return (result, .init(conversation: key, isSuspect: queues.isSuspectNext(of: key)))
+            }
+
+            /// Marks a leased message as recorded; returns it if it is parked, and its conversation if a delivery of
+            /// that became leasable.
+            mutating func record(
+                _ line: RecordedLine, of lease: Lease
+            ) -> (parked: PendingDelivery?, ReadyConversations.Addition?) {
+                let key = lease.conversation
+                return change(key) { $0.record(lease.pending.record, of: key, as: line) }
+            }
         }
 
         let state = Mutex(State())
@@ -170,22 +190,14 @@ final class DeliveryScheduler: Sendable {
         _ body: (inout ConversationQueues) -> (Result, ConversationQueues.Progress)
     ) -> Result {
         let partition = partitions[ConversationPartitions.place(of: key)]
-        let (result, isDeliverable, isSuspect, beginsRecording) = partition.state.withLock { state in
-            let (result, progress) = body(&state.queues)
-            var begins = false
-            if progress.contains(.recordable) {
-                state.recordable.append(key)
-                begins = !state.isRecording
-                state.isRecording = true
-            }
-            let isDeliverable = progress.contains(.deliverable)
-            let isSuspect = isDeliverable && state.queues.isSuspectNext(of: key)
-            return (result, isDeliverable, isSuspect, begins)
+        let (result, deliverable, beginsRecording) = partition.state.withLock { state in
+            let (result, deliverable) = state.change(key, body)
+            let begins = !state.isRecording && !state.recordable.isEmpty
+            if begins { state.isRecording = true }
+            return (result, deliverable, begins)
         }
         if beginsRecording { spawnRecording(in: partition) }
-        if isDeliverable {
-            handOver(ready.withLock { isSuspect ? $0.addSuspect(key) : $0.add(key).map { [$0] } ?? [] })
-        }
+        if let deliverable { handOver(ready.withLock { $0.add(deliverable) }) }
         return result
     }
 

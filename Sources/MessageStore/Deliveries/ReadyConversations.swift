@@ -23,6 +23,12 @@ struct ReadyConversations: Sendable {
         case turn(SuspectTurn, isAlone: Bool)
     }
 
+    /// A conversation with a ready delivery, and whether that delivery is a suspect of the last crash.
+    struct Addition {
+        let conversation: ConversationKey
+        let isSuspect: Bool
+    }
+
     /// The reasons to pause all leases, such as failing writes.
     struct Holds: OptionSet, Sendable {
         static let journal = Holds(rawValue: 1)
@@ -87,10 +93,12 @@ struct ReadyConversations: Sendable {
         holds.insert(.suspects)
     }
 
-    /// Adds a conversation whose next delivery is a suspect; returns the handovers that became possible.
-    mutating func addSuspect(_ key: ConversationKey) -> [Handover] {
-        guard holds.contains(.suspects) else { return add(key).map { [$0] } ?? [] }
-        readySuspects.append(key)
+    /// Adds a conversation with a ready delivery; returns the handovers that became possible.
+    mutating func add(_ addition: Addition) -> [Handover] {
+        guard addition.isSuspect, holds.contains(.suspects) else {
+            return add(addition.conversation).map { [$0] } ?? []
+        }
+        readySuspects.append(addition.conversation)
         return advance()
     }
 
