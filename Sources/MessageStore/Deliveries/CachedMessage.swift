@@ -19,8 +19,8 @@ final class CachedMessage: Sendable {
 final class MemoryBudget: Sendable {
     private let used = Atomic(0)
     private let maximumBytes: Int
-    /// The number of bytes of memory that is assumed for each message, in addition to its text.
-    private static let overheadBytes = 512
+    /// The number of bytes of memory that is assumed for each message and its decoded event, in addition to its text.
+    private static let overheadBytes = 4096
 
     init(maximumBytes: Int) { self.maximumBytes = maximumBytes }
 

@@ -14,7 +14,7 @@ struct Backlog: Sendable {
 /// ``maximumUnpaced`` of them, grows linearly above, and reaches ``maximumPause`` at twice that number.
 /// Deliveries do not count while none ends, for example because the handler is down; nor do replies while none ends.
 struct AnswerPace: Sendable {
-    var maximumUnpaced = 4096
+    var maximumUnpaced = 512
     var maximumPause = Duration.milliseconds(50)
     /// How long a backlog counts after one of it has ended.
     var workingTime = Duration.seconds(1)

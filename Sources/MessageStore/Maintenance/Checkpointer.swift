@@ -191,6 +191,8 @@ final class Checkpointer: Sendable {
             try journal.append(
                 JournalBody.checkpoint(through: through, at: .now()), for: .none)
             state.withLock { $0.recovery = (.now, backoff) }
+            // No line was written during the round, so the memory that a burst of messages used can go.
+            if !isLast, !isArmed.load(ordering: .relaxed) { FreeMemory.trim() }
         } catch StoreError.closed {
             return
         } catch {

@@ -10,7 +10,7 @@ import Testing
     let directory = StoreDirectory()
 
     @Test(arguments: [
-        (backlog: 0, milliseconds: 0), (4096, 0), (4097 + 81, 1), (4096 + 2048, 25), (8192, 50),
+        (backlog: 0, milliseconds: 0), (512, 0), (512 + 11, 1), (512 + 256, 25), (1024, 50),
         (1_000_000, 50),
     ])
     func `the pause before a 200 grows with the backlog of the business, up to a maximum`(
