@@ -47,14 +47,15 @@ package final class RunningServer: Sendable {
 
     /// Composes a server: creates the handlers, opens the data directory and recovers from a crash.
     ///
-    /// The journal and the conversations are written to `disk`. `recoveryDidAdvance` is called after each
+    /// The journal and the conversations are written to `disk`; `lock` is the data directory's, if the caller holds
+    /// it. `recoveryDidAdvance` is called after each
     /// part of a recovery, from any thread. Throws a ``ConfigurationError`` when a handler is unknown or
     /// refuses its configuration, or when the certificate does not match its key. Also throws the store's
     /// errors.
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        disk: any StoreDisk = SystemDisk(), version: String = "unknown",
+        lock: FileLock? = nil, disk: any StoreDisk = SystemDisk(), version: String = "unknown",
         commit: String = "unknown", logLevels: LogLevels? = nil,
         recoveryDidAdvance: @escaping @Sendable () -> Void = {}
     ) throws {
@@ -71,6 +72,7 @@ package final class RunningServer: Sendable {
         let tls = try configuration.tls?.credentials()
         var storeConfiguration = configuration.store.configuration(
             directory: configuration.dataDirectory)
+        storeConfiguration.lock = lock
         storeConfiguration.disk = disk
         storeConfiguration.recoveryDidAdvance = recoveryDidAdvance
         storeConfiguration.keepsIndex =

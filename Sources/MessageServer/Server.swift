@@ -42,12 +42,13 @@ public enum Server {
     ///
     /// With a `source`, the configuration is reloaded on SIGHUP and when a file in the source's folders
     /// changes. Without one, SIGHUP keeps its default action. Stage events go to `observer`, or to the log
-    /// without an observer. Operators can change `logLevels` through the control socket.
+    /// without an observer. Operators can change `logLevels` through the control socket. A `standby` first waits
+    /// until no other process has the data directory open, and then reads the `source` again.
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
         source: ConfigurationSource? = nil, version: String = "unknown",
-        commit: String = "unknown", logLevels: LogLevels? = nil,
+        commit: String = "unknown", logLevels: LogLevels? = nil, isStandby: Bool = false,
         didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
         for warning in configuration.warnings {
@@ -74,9 +75,16 @@ public enum Server {
         }
         let manager = ServiceNotifier()
         let startTime = StartExtension { report(.starting(within: $0), to: manager, logger) }
+        var (configuration, lock) = (configuration, nil as FileLock?)
+        if isStandby {
+            let standby = Standby(configuration: configuration, logger: logger)
+            lock = try await standby.wait(until: { stop.isSent }) { startTime.advance() }
+            guard lock != nil else { return }
+            configuration = standby.latest(source)
+        }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,
-            inspector: inspector, version: version, commit: commit, logLevels: logLevels,
+            inspector: inspector, lock: lock, version: version, commit: commit, logLevels: logLevels,
             recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
         let addresses = try await server.start()
@@ -139,13 +147,15 @@ private func report(_ state: ServiceNotifier.State, to manager: ServiceNotifier,
 
 /// Waits for a signal, or for the task's cancellation.
 private final class StopSignal: Sendable {
-    private let isSent = DrainFlag()
+    private let sent = DrainFlag()
     private let waiters = ChangeWaiters()
 
+    var isSent: Bool { sent.isSet }
+
     func send() {
-        isSent.set()
+        sent.set()
         waiters.wakeAll()
     }
 
-    func wait() async { await waiters.wait { [isSent] in isSent.isSet } }
+    func wait() async { await waiters.wait { [sent] in sent.isSet } }
 }

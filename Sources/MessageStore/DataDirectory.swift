@@ -1,4 +1,4 @@
-import BalloonPOSIX
+package import BalloonPOSIX
 import BalloonWire
 
 /// The data directory: the paths of its files, and its version, identity and lock.
@@ -62,14 +62,13 @@ struct DataDirectory: Sendable {
     /// Version 3 has internal messages: an earlier program would pass a note to the handler, and ignore a withdrawn consent.
     private static let earlierVersions: Set = ["1\n", "2\n"]
 
-    /// Acquires the lock, checks the version, and creates missing folders and the version file.
-    func take(isRestoring: Bool = false) throws(StoreError) -> FileLock {
+    /// Acquires the lock, unless the caller holds it; checks the version, and creates missing folders and the
+    /// version file.
+    func take(_ held: FileLock? = nil, isRestoring: Bool = false) throws(StoreError) -> FileLock {
         if !isRestoring { try checkRestored() }
-        try StoreError.naming(path) { () throws(SystemError) in try Directory.make(path) }
-        let lock: FileLock
-        do throws(SystemError) { lock = try FileLock(lockFile) } catch {
-            if error.wouldBlock { throw .inUse(path: path, process: FileLock.owner(of: lockFile)) }
-            throw .unavailable(path: lockFile, error)
+        let own = held == nil ? try lock() : nil
+        guard let lock = held ?? own else {
+            throw .inUse(path: path, process: FileLock.owner(of: lockFile))
         }
         try checkVersion()
         try StoreError.naming(formerAssignments) { () throws(SystemError) in
@@ -83,6 +82,15 @@ struct DataDirectory: Sendable {
             try Directory.synchronize(Directory.parent(of: path))
         }
         return lock
+    }
+
+    /// Acquires the lock of the directory, which is created if absent; nil while another process holds it.
+    func lock() throws(StoreError) -> FileLock? {
+        try StoreError.naming(path) { () throws(SystemError) in try Directory.make(path) }
+        do throws(SystemError) { return try FileLock(lockFile) } catch {
+            if error.wouldBlock { return nil }
+            throw .unavailable(path: lockFile, error)
+        }
     }
 
     /// Returns the identity from its file; an empty text when the file is unreadable.
@@ -194,6 +202,11 @@ extension Store {
 }
 
 extension Store {
+    /// Acquires the lock of a data directory, for ``StoreConfiguration/lock``; nil while another process holds it.
+    package static func lockDirectory(_ directory: String) throws(StoreError) -> FileLock? {
+        try DataDirectory(path: directory).lock()
+    }
+
     /// The number of the data directory's format, which is independent of the program's version.
     package static var dataFormat: Int { DataDirectory.formatVersion }
 }

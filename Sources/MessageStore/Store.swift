@@ -171,7 +171,7 @@ package final class Store: Sendable {
     /// ``StoreError/unavailable(path:_:)``.
     package static func open(_ configuration: StoreConfiguration, logger: Logger) throws -> Store {
         let directory = DataDirectory(path: configuration.directory)
-        let lock = try directory.take(isRestoring: configuration.isRestoring)
+        let lock = try directory.take(configuration.lock, isRestoring: configuration.isRestoring)
         var erasure = CustomerErasure(directory, configuration.erasures)
         erasure.files.rest = { _ in configuration.recoveryDidAdvance() }
         let report = try erasure.resume { error in

@@ -4,6 +4,8 @@ package import BalloonPOSIX
 package struct StoreConfiguration: Sendable {
     /// The data directory; created with its missing parents if absent.
     package var directory: String
+    /// The directory's lock, if the caller holds it already.
+    package var lock: FileLock?
     /// The maximum number of message bytes that wait for the disk; beyond it, messages are refused.
     package var maximumWaitingBytes = 64 << 20
     /// The time for which a message is remembered, so that a copy of it is detected.

@@ -107,4 +107,57 @@ import Testing
         await server.stop()
         #expect(try await shell.run("grep -c \(token) log").status == 1)
     }
+
+    @Test
+    func `a standby answers health checks, and takes over the messages when the other server is killed`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        try Self.configure(directory)
+        let shell = Shell(directory: directory.path)
+        let arguments = "serve --config server.json --listen 127.0.0.1:0 --data kept --standby"
+        let first = try await ServingCommand(arguments, in: directory)
+        let simulate = "balloon simulate text --config server.json --to http://"
+        let sent = try await shell.run(simulate + first.address)
+        #expect(sent.status == 0, "\(sent.errors)")
+        let waiting = "waiting as its standby"
+        let standby = try await ServingCommand(arguments, in: directory, log: "2>&1", until: waiting)
+        let other = try await ServingCommand(arguments, in: directory, log: "2>&1", until: waiting)
+        await other.stop()
+
+        let address = try #require(standby.greeting.matches(of: /127\.0\.0\.1:[0-9]+/).last).output
+        func status(_ arguments: String) async throws -> String {
+            try await shell.run("curl -s -o /dev/null -w '%{http_code}' http://\(address)/\(arguments)")
+                .output
+        }
+        #expect(try await status("livez") == "200")
+        #expect(try await status("readyz") == "503")
+        #expect(try await status("message -d {}") == "503")
+
+        await first.kill()
+        let start = try #require(await standby.output(until: "listening on 127.0.0.1:"))
+        let taken = try #require(start.matches(of: /listening on (127\.0\.0\.1:[0-9]+)/).last).output.1
+        let again = try await shell.run(simulate + taken)
+        #expect(again.status == 0, "\(again.errors)")
+        await standby.stop()
+        let list = try await shell.run("balloon conversations list --data kept")
+        #expect(
+            list.output.hasSuffix("  2  b-1  urn:mbid:AQAAYballoonSimulatedCustomer==\n"), "\(list.output)")
+    }
+
+    @Test func `a standby starts with its earlier configuration when the files have errors by then`()
+        async throws
+    {
+        let directory = TemporaryDirectory()
+        try Self.configure(directory)
+        let arguments = "serve --config server.json --listen 127.0.0.1:0 --data kept --standby"
+        let first = try await ServingCommand(arguments, in: directory)
+        let standby = try await ServingCommand(
+            arguments, in: directory, log: "2>&1", until: "waiting as its standby")
+        try AtomicFile.write(Array("{".utf8), to: directory.file("server.json"))
+        await first.kill()
+        let start = try #require(await standby.output(until: "listening on 127.0.0.1:"))
+        #expect(start.contains("the standby starts with its earlier configuration"))
+        await standby.stop()
+    }
 }

@@ -29,6 +29,9 @@ struct Serve: AsyncParsableCommand {
         help: .value("dir", "Read the inbox's files from this folder for each request, for work on them."))
     var webDir: String?
 
+    @Flag(help: "Wait while another server has the data directory, and start when that one ends.")
+    var standby = false
+
     @OptionGroup var log: LogOptions
 
     func run() async throws {
@@ -45,7 +48,8 @@ struct Serve: AsyncParsableCommand {
         logger.notice("server starting", metadata: ["version": "\(BuildVersion.text)"])
         try await Server.run(
             configuration, handlers: BuiltinHandlers.all, logger: logger, observer: stages, source: source,
-            version: BuildVersion.number, commit: BuildVersion.commit, logLevels: levels
+            version: BuildVersion.number, commit: BuildVersion.commit, logLevels: levels,
+            isStandby: standby
         ) { addresses in
             for address in addresses { StandardStream.output.write("listening on \(address)\n") }
         }
