@@ -25,7 +25,9 @@ struct Notices: Sendable {
     /// The customer's answer in an event: a score, a word, or a choice in the list of types; nil for another event.
     func answer(in event: InboundEvent, at: Timestamp) -> InternalMessage? {
         if case .quickReply(let reply) = event.content, reply.interaction.isAnswer(to: .survey, event) {
-            let score = reply.selectedIdentifier.flatMap { Int($0) } ?? reply.selectedIndex.map { $0 + 1 }
+            // The customer's device sends the index, which may be any number.
+            let score =
+                reply.selectedIdentifier.flatMap { Int($0) } ?? reply.selectedIndex.map { $0 &+ 1 }
             return score.flatMap { Survey.scores.contains($0) ? .survey($0) : nil }
         }
         return consent(in: event, at: at).map { .consent($0) }
