@@ -29,6 +29,8 @@ package struct OpeningHours: Hashable, Sendable {
 
     /// The number of days that are searched for an opening.
     private static let searchedDays: Int64 = 400
+    /// The end of a day, which is the begin of the next one, also when clocks show midnight twice.
+    private static let daySeconds: Int64 = 86_400
 
     /// The day that clocks of the zone show, counted from 1970.
     func day(of time: Timestamp) -> Int64 {
@@ -55,12 +57,15 @@ package struct OpeningHours: Hashable, Sendable {
         let spans = dates[Date(year: date.year, month: date.month, day: date.day)] ?? dates[yearly]
         // 1 January 1970 was a Thursday.
         let weekday = Int(day + 3 - (day + 3).flooredQuotient(by: 7) * 7)
+        var last = Int64.min
         return (spans ?? week[weekday]).compactMap { span in
-            let begin = zone.time(day: day, second: span.begin)
-            let end = zone.time(day: day, second: span.end, isLast: true)
+            // Clocks that are set back may show the end of one span after the begin of the next one.
+            let begin = max(last, zone.time(day: day, second: span.begin))
+            let end = zone.time(day: day, second: span.end, isLast: span.end < Self.daySeconds)
             // Clocks that are set forward may skip a whole span.
-            return begin < end
-                ? Timestamp(milliseconds: begin * 1000)..<Timestamp(milliseconds: end * 1000) : nil
+            guard begin < end else { return nil }
+            last = end
+            return Timestamp(milliseconds: begin * 1000)..<Timestamp(milliseconds: end * 1000)
         }
     }
 }

@@ -83,6 +83,32 @@ import Testing
         #expect(!lasting.isOpen(at: until))
     }
 
+    /// In the Azores clocks are set back at 1 on 25 October 2026, and show midnight twice; in Berlin at 3.
+    @Test(arguments: [
+        (
+            "Atlantic/Azores", #"["00:00-24:00"]"#, "2026-10-24T00:00:00+00:00", "2026-10-26T00:00:00-01:00",
+            49
+        ),
+        (
+            "Europe/Berlin", #"["00:00-02:30", "02:30-24:00"]"#, "2026-10-25T00:00:00+02:00",
+            "2026-10-26T00:00:00+01:00", 25
+        ),
+        (
+            "Europe/Berlin", #"["01:00-02:10", "02:20-05:00"]"#, "2026-10-25T00:00:00+02:00",
+            "2026-10-26T00:00:00+01:00", 5
+        ),
+    ])
+    func `no time counts twice when clocks are set back`(
+        _ zone: String, _ spans: String, _ from: String, _ to: String, _ hours: Int64
+    ) throws {
+        let (read, problems) = try Self.read(#"{"zone": "\#(zone)", "week": {"mon-sun": \#(spans)}}"#)
+        #expect(problems.isEmpty)
+        let opening = OpeningTime(hours: read, closings: [])
+        let (from, to) = (try Self.time(from), try Self.time(to))
+        #expect(opening.milliseconds(from: from, to: to) == hours * 3_600_000)
+        #expect(opening.end(of: .seconds(hours * 3600), since: from) ?? .never <= to)
+    }
+
     @Test func `without hours all time counts, and only a closing with an end says when it opens`() throws {
         let (from, until) = (Timestamp(milliseconds: 0), Timestamp(milliseconds: 5000))
         for closings in [[], [from..<until], [from..<Timestamp.never]] {
