@@ -30,24 +30,20 @@ package struct CustomerWords: Hashable, Sendable {
             || phrases.values(for: locale).contains { $0.contains { Self.holds(text, $0) } }
     }
 
-    /// Whether a word or phrase stands anywhere in a text, and not as a part of longer words.
-    static func isPhrase(_ phrase: String, in text: String) -> Bool {
-        holds(comparable(text), comparable(phrase))
-    }
-
     /// The words of the text in small letters, with a space between them.
     ///
     /// A text without a letter or digit, such as `?`, loses the blanks around it only.
     static func comparable(_ text: String) -> String {
-        let words = text.lowercased().split { !$0.isLetter && !$0.isNumber }
+        let words = text.lowercased().split { (!$0.isLetter && !$0.isNumber) || $0.isEmoji }
         return words.isEmpty
             ? text.split(whereSeparator: \.isWhitespace).joined(separator: " ") : words.joined(separator: " ")
     }
 
-    /// Whether a text has the phrase, both in the form of ``comparable(_:)``.
+    /// Whether a word or phrase stands anywhere in a text, and not as a part of longer words; both in the form of
+    /// ``comparable(_:)``.
     ///
     /// In a script without small letters, such as Arabic or Chinese, a word may have neighbors without a blank.
-    private static func holds(_ text: String, _ phrase: String) -> Bool {
+    static func holds(_ text: String, _ phrase: String) -> Bool {
         guard !phrase.isEmpty else { return false }
         let isOpen = { (edge: Character?, neighbor: Character?) in
             guard let edge, let neighbor, edge.isCased else { return true }
@@ -67,5 +63,12 @@ package struct CustomerWords: Hashable, Sendable {
             text.body.utf8.count <= Self.maximumTextBytes
         else { return false }
         return match(text.plainBody, locale: event.attributes.locale)
+    }
+}
+
+extension Character {
+    /// Whether the character is an emoji, which may count as a letter or a number, such as ℹ️ and 1️⃣.
+    fileprivate var isEmoji: Bool {
+        unicodeScalars.contains { !$0.isASCII && ($0.properties.isEmoji || $0 == "\u{20E3}") }
     }
 }

@@ -70,7 +70,9 @@ package struct QueueRule: Hashable, Sendable {
     /// The group of the link.
     package var group: String?
     /// Words of which the customer's last messages have one.
-    package var words: [String] = []
+    package var words: [String] = [] { didSet { comparableWords = words.map(CustomerWords.comparable) } }
+    /// The words in the form in which texts are compared.
+    private(set) var comparableWords: [String] = []
     /// The customer's language, such as `fr`, or locale, such as `fr_CA`.
     package var locale: String?
     /// The number of days within which a person of the queue answered; JSON: `lastPersonDays`.
@@ -83,6 +85,7 @@ package struct QueueRule: Hashable, Sendable {
     ) {
         (self.queue, self.intent, self.group) = (queue, intent, group)
         (self.words, self.locale, self.lastPersonDays) = (words, locale, lastPersonDays)
+        comparableWords = words.map(CustomerWords.comparable)
     }
 
     /// The maximum number of rules of a business.

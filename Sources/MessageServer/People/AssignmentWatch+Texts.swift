@@ -8,6 +8,7 @@ extension AssignmentWatch {
     private static let maximumLines = 1000
     /// The number of a conversation's last lines that the rules of the queues look at.
     private static let maximumRoutingLines = 50
+    private static let maximumRoutingBytes = 4 << 20
 
     /// Returns the text for a customer who begins to wait for a person, in the language of the customer's last message; nil
     /// when the business has no `people`.
@@ -53,7 +54,9 @@ extension AssignmentWatch {
         _ people: PeopleConfiguration, in name: ConversationID, wish: Placement?, at now: Timestamp
     ) async throws -> Placement {
         let lines = try await onDisk { [store] in
-            try store.recentLines(of: name.business, name.customer, maximum: Self.maximumRoutingLines)
+            try store.recentLines(
+                of: name.business, name.customer, maximum: Self.maximumRoutingLines,
+                maximumBytes: Self.maximumRoutingBytes)
         }
         return people.route(RoutingFacts(lines, wish: wish), at: now)
     }

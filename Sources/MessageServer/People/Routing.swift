@@ -11,7 +11,7 @@ package struct RoutingFacts: Sendable {
     package var group: String?
     /// The customer's locale, such as `fr_FR`.
     package var locale: String?
-    /// The customer's last messages.
+    /// The customer's last messages, of which rules search the first ``maximumTextBytes``.
     package var texts: [String] = []
     /// The person who answered last, and when.
     package var lastPerson: (id: String, at: Timestamp)?
@@ -20,6 +20,7 @@ package struct RoutingFacts: Sendable {
 
     /// The number of the customer's last messages that rules search for words.
     static let maximumTexts = 5
+    static let maximumTextBytes = 4000
 
     /// Facts of a conversation about which nothing is known.
     package init() {}
@@ -31,7 +32,8 @@ package struct RoutingFacts: Sendable {
         let first = { (name: String) in inbound.lazy.compactMap { $0.message[name]?.string }.first }
         (intent, group, locale) = (first("intent"), first("group"), first("locale"))
         texts = inbound.lazy.filter { $0.kind == .text }.compactMap { $0.message["body"]?.string }
-            .prefix(Self.maximumTexts).map { String($0) }
+            // A tapback quotes the business's own message.
+            .filter { Tapback(prose: $0) == nil }.prefix(Self.maximumTexts).map { String($0) }
         lastPerson = lines.last { $0.author?.person != nil }.flatMap { line in
             line.author?.person.map { ($0.id, line.at) }
         }
@@ -62,11 +64,16 @@ extension PeopleConfiguration {
     /// The result's `rule` says which one decided.
     package func route(_ facts: RoutingFacts, at now: Timestamp) -> Placement {
         let wished = queues.first { $0.id == facts.wish?.queue }
+        let hasWords = rules.contains { !$0.words.isEmpty }
+        let texts =
+            hasWords
+            ? facts.texts.map { CustomerWords.comparable($0.cut(toBytes: RoutingFacts.maximumTextBytes)) }
+            : []
         // A rule is copied only when its cheap conditions match: most of many rules do not.
         for index in rules.indices where rules[index].mayMatch(facts) {
             let rule = rules[index]
             guard let queue = rule.queue == nil ? wished : queue(rule.queue), queue.speaks(facts.locale),
-                let reasons = rule.matches(facts, for: queue, at: now)
+                let reasons = rule.matches(facts, texts, for: queue, at: now)
             else { continue }
             let words = (rule.queue == nil ? ["the handler"] : []) + reasons
             return Placement(
@@ -111,8 +118,10 @@ extension QueueRule {
     }
 
     /// The conditions in words, when the intent and the group match; nil when another condition does not.
+    ///
+    /// `texts` are the customer's messages in the form in which they are compared.
     fileprivate func matches(
-        _ facts: RoutingFacts, for queue: QueueConfiguration, at now: Timestamp
+        _ facts: RoutingFacts, _ texts: [String], for queue: QueueConfiguration, at now: Timestamp
     ) -> [String]? {
         var reasons: [String] = []
         if let intent { reasons.append("intent \(intent)") }
@@ -123,11 +132,11 @@ extension QueueRule {
         }
         if !words.isEmpty {
             guard
-                let word = words.first(where: { word in
-                    facts.texts.contains { CustomerWords.isPhrase(word, in: $0) }
+                let index = comparableWords.firstIndex(where: { word in
+                    texts.contains { CustomerWords.holds($0, word) }
                 })
             else { return nil }
-            reasons.append("word \(word)")
+            reasons.append("word \(words[index])")
         }
         if let lastPersonDays {
             guard let last = facts.lastPerson, last.at.advanced(by: .seconds(86_400 * lastPersonDays)) >= now,

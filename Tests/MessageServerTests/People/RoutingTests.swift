@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import MessageStore
 import ServerTestSupport
@@ -24,6 +25,8 @@ import Testing
         return people
     }()
 
+    private static func filler(_ bytes: Int) -> String { String(repeating: "x", count: bytes) }
+
     struct Row: CustomTestStringConvertible {
         var intent: String?
         var group: String?
@@ -47,6 +50,8 @@ import Testing
         Row(group: "shop", expected: "french, 2: group shop"),
         Row(texts: ["hi", "My Credit-card!"], expected: "vip, 3: word credit card"),
         Row(texts: ["vips", "credit cards"], expected: "general, default"),
+        Row(texts: [filler(3996) + " VIP"], expected: "vip, 3: word VIP"),
+        Row(texts: [filler(3997) + " VIP"], expected: "general, default"),
         Row(last: ("ana", 14), expected: "returns, 4: last person ana"),
         Row(last: ("ana", 15), expected: "general, default"),
         Row(last: ("ben", 1), expected: "general, default"),
@@ -64,6 +69,22 @@ import Testing
         facts.wish = row.wish
         let placement = Self.people.route(facts, at: Self.now)
         #expect("\(placement.queue ?? ""), \(placement.rule ?? "")" == row.expected)
+    }
+
+    @Test func `rules search the customer's words, and no tapback, which quotes the business`() throws {
+        func placed(_ body: String) throws -> String? {
+            let line = JSONWriter.object { writer in
+                writer.fields([
+                    "seq": 1, "at": Self.now.rfc3339, "direction": "inbound", "id": "m", "kind": "text",
+                    "customer": "c", "record": 1,
+                ])
+                writer.object("message") { $0.fields(["type": "text", "body": body]) }
+            }
+            let facts = RoutingFacts([try #require(ConversationLine(line))], wish: nil)
+            return Self.people.route(facts, at: Self.now).queue
+        }
+        #expect(try placed("My credit card, please") == "vip")
+        #expect(try placed("Loved “Do you have a credit card?”") == "general")
     }
 
     @Test func `a rule for the handler's word has the place that the file gives it`() {
