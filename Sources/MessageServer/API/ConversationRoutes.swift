@@ -113,7 +113,8 @@ enum ConversationRoutes {
         {
             watch.recordReading(
                 of: line.sequence,
-                in: ConversationID(business: try request.business.id, customer: line.customer))
+                in: ConversationID(business: try request.business.id, customer: line.customer),
+                by: request.token.person)
         }
         // Lines have consecutive numbers, so the number of lines up to `before` follows from the first one.
         let wanted =

@@ -28,7 +28,7 @@ struct TypingRoutes: Sendable {
             return APIAnswer { $0.field("typing", false) }
         }
         guard try !store.isClosedByCustomer(name.business, customer) else { throw APIProblem(.closed) }
-        watch.recordSign(in: name)
+        watch.recordSign(in: name, by: request.token.person)
         switch indicators.begin(in: name) {
         case .begun: return APIAnswer { $0.field("typing", true) }
         case .tooSoon:

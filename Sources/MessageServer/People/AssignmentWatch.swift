@@ -97,19 +97,31 @@ final class AssignmentWatch: Sendable {
 
     /// Records that a person types in a conversation, or claims it again.
     ///
-    /// Such signs are kept in memory only: a restart forgets them.
-    func recordSign(in name: ConversationID, at now: Timestamp = .now()) {
+    /// Such signs are kept in memory only: a restart forgets them. Those of a person who only watches do not count.
+    func recordSign(in name: ConversationID, by person: Person? = nil, at now: Timestamp = .now()) {
+        guard mayAnswer(person, in: name) else { return }
         signs.withLock { $0[name, default: Sign(at: now)].at = now }
     }
 
     /// Records that a person reads a conversation up to this line of its customer; a line counts once.
-    func recordReading(of line: Int, in name: ConversationID, at now: Timestamp = .now()) {
+    func recordReading(
+        of line: Int, in name: ConversationID, by person: Person? = nil, at now: Timestamp = .now()
+    ) {
+        guard mayAnswer(person, in: name) else { return }
         signs.withLock { signs in
             var sign = signs[name] ?? Sign(at: now)
             guard line > sign.readLine else { return }
             (sign.readLine, sign.at) = (line, now)
             signs[name] = sign
         }
+    }
+
+    /// Whether a person, who may be unknown, has the conversation, or nobody has it.
+    private func mayAnswer(_ person: Person?, in name: ConversationID) -> Bool {
+        guard let person, let holder = store.assignment(of: name.business, name.customer).person else {
+            return true
+        }
+        return person.id == holder.id
     }
 
     /// The last sign of life that the journal does not have; nil without one.

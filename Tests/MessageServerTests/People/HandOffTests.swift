@@ -391,6 +391,25 @@ import Testing
         await again.gateway.stop()
     }
 
+    @Test(arguments: [("ana", true), ("ben", false), (nil, true)] as [(String?, Bool)])
+    func `a sign of life of another person does not keep the conversation for a silent one`(
+        watcher: String?, keeps: Bool
+    ) async throws {
+        let test = try await start(RecordingHandler())
+        let ana = try #require(Person(id: "ana"))
+        let claimed = try await test.store.assign(.claim(ana), ServerUnderTest.business, customer)
+        let name = ConversationID(business: ServerUnderTest.business, customer: customer)
+        let claimedAt = try #require(claimed.since)
+        let sign = claimedAt.advanced(by: .seconds(20 * 60))
+        let person = watcher.flatMap { Person(id: $0) }
+        test.watch.recordReading(of: 3, in: name, by: person, at: sign)
+        test.watch.recordSign(in: name, by: person, at: sign)
+        await test.watch.look(at: claimedAt.advanced(by: .seconds(30 * 60)))
+        #expect((assignment(test).state == .person) == keeps)
+        await test.store.close()
+        await test.gateway.stop()
+    }
+
     @Test func `a silent person loses the conversation, and after too long a wait the handler answers again`()
         async throws
     {
