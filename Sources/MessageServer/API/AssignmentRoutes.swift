@@ -76,16 +76,17 @@ struct AssignmentRoutes: Sendable {
         return .claim(person, takes: takes)
     }
 
-    private func release(_ request: APIRequest) throws(APIProblem) -> AssignmentChange {
+    private func release(_ request: APIRequest) throws -> AssignmentChange {
         let root = try request.object(["to", "note", "queue", "person"])
         let note = try root.given("note", "must be a text", \.string)
         let queue = try queue(in: root, request)
         let person = try root["person"].map { value throws(APIProblem) in try Person(api: value) }
         let people = watch.settings[try request.business.id] ?? PeopleConfiguration(text: "")
         let now = Timestamp.now()
+        let current = try ConversationFacts.latest(of: request, files, store).assignment
+        let waits = people.queue(queue ?? current.placement?.queue)
         let end =
-            people.openingTime(of: queue.map { people.queue($0) } ?? nil).end(
-                of: Self.transferTime, since: now)
+            people.openingTime(of: waits).end(of: Self.transferTime, since: now)
             ?? now.advanced(by: Self.transferTime)
         return try root.needed("to", "must be handler, or waiting, which a queue and a person need") {
             to -> AssignmentChange? in

@@ -136,7 +136,8 @@ extension Assignment {
             next.note = note?.cut(toBytes: Self.maximumTextBytes)
             return .to(next)
         case (.waiting, .place(let placement)):
-            return .to(waiting(placement, nil, at))
+            // The first queue of a conversation that a person transfers to another one keeps the offer.
+            return .to(waiting(placement, self.placement?.rule == nil ? offer : nil, at))
         case (.waiting, .releaseToWaiting(let note, let placement, let offer))
         where placement != nil || offer != nil:
             var next = waiting(placement, offer, at)

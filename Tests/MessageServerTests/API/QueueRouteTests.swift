@@ -132,6 +132,35 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a transfer of a conversation that was in no queue stays an offer, in opening time`()
+        async throws
+    {
+        let server = try await ServerUnderTest.withAPI {
+            var people = PeopleConfiguration(text: "Soon.")
+            people.texts[.closed] = Localized("Tomorrow.")
+            people.queues = [QueueConfiguration(id: "general")]
+            let always = #"{"zone":"UTC","week":{"mon-sun":["00:00-24:00"]}}"#
+            people.queues[0].hours = try? OpeningHoursTests.read(always).hours?.closed(onDayOf: .now())
+            $0.businesses[0].people = people
+        }
+        let customer = server.customer()
+        _ = try await customer.post(customer.message(.text, text: "hello"))
+        let path = Self.base + "conversations/" + ConversationFiles.name(of: customer.id)
+        #expect(try await eventually { try await server.api(path).status == 200 })
+        for (action, body) in [("claim", "{}"), ("release", #"{"to":"waiting","person":{"id":"lead"}}"#)] {
+            let answer = try await server.api(
+                path + "/" + action, TestTokens.agent, method: "POST", body: body)
+            #expect(answer.status == 200)
+        }
+        #expect(try await eventually { try await server.api(path).json["queue"]?["rule"] != nil })
+        let offer = try await server.api(path).json["offer"]
+        #expect(offer?["person"]?["id"]?.string == "lead")
+        let until = try #require(offer?["until"]?.string.flatMap { Timestamp(rfc3339: $0) })
+        let opened = until.advanced(by: .seconds(-600)).milliseconds
+        #expect(opened % 86_400_000 == 0, "the person has ten minutes of opening time")
+        await server.stop()
+    }
+
     @Test(arguments: [
         ("release", #"{"to":"waiting","queue":"none"}"#), ("release", #"{"to":"handler","queue":"general"}"#),
         ("take-next", #"{"queue":"none"}"#), ("take-next", #"{"queue":1}"#), ("take-next", "{}"),

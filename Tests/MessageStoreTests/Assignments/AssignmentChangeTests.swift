@@ -135,10 +135,14 @@ import Testing
         #expect(declined.offer?.person == nil && declined.offer?.asked == ["ana"])
         #expect(declined.applying(.decline(Self.ana), at: Self.now) == .refused(.changed))
         #expect(try changed(offered, .claim(Self.ben)).offer == nil)
-        #expect(try changed(offered, .place(Placement(queue: "b"))).offer == nil)
+        var placed = offered
+        placed.placement = Placement(queue: "a", rule: "default")
+        #expect(try changed(placed, .place(Placement(queue: "b"))).offer == nil)
         let person = Self.assignment(.person)
         let transferred = try changed(person, .releaseToWaiting(note: "knows you", offer: first))
         #expect(transferred.offer == first && transferred.note == "knows you")
+        // A conversation that a person claimed from its handler gets its first queue after the transfer.
+        #expect(try changed(transferred, .place(Placement(queue: "b", rule: "default"))).offer == first)
         for state in [Assignment.State.handler, .person, .closed] {
             #expect(Self.assignment(state).applying(.offer(first), at: Self.now) == .refused(.changed))
         }
