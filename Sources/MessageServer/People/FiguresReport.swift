@@ -72,6 +72,8 @@ package struct FiguresReport: Sendable {
     package private(set) var damaged = 0
 
     static let prefix = ""
+    /// The length of a line with all answers of a conversation is far below.
+    private static let maximumLineBytes = 1 << 20
 
     /// Computes the report from the files of a business: everything from `from` until before `to`.
     ///
@@ -132,6 +134,11 @@ package struct FiguresReport: Sendable {
                 start = feed + 1
             }
             rest.removeFirst(start)
+            // Only a damaged file has such a line; its parts are damaged lines.
+            if rest.count > maximumLineBytes {
+                try body(rest[...])
+                rest = []
+            }
         }
     }
 

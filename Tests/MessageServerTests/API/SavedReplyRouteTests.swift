@@ -96,6 +96,35 @@ import Testing
         #expect(try await put(server, "prices", body).status == 422)
     }
 
+    @Test func `a saved reply with one file too many is refused, and changes nothing`() async throws {
+        let server = try await server()
+        let uploads = UploadedFiles(dataDirectory: server.configuration.dataDirectory)
+        let business = try #require(server.configuration.businesses.first).businessID
+        func upload() async throws -> String {
+            let upload = try await server.api(
+                "/v1/businesses/one/attachments", TestTokens.agent, method: "POST", body: "prices")
+            return try #require(try upload.json["id"]?.string)
+        }
+        func write(_ reply: String, _ id: String) async throws -> TransportResponse {
+            let file = #"{"id":"\#(id)","name":"prices.pdf","mimeType":"application/pdf"}"#
+            return try await put(server, reply, #"{"title":"x","text":"y","attachments":[\#(file)]}"#)
+        }
+        let first = try await upload()
+        #expect(try await write("first", first).status == 200)
+        let folder = Directory.parent(of: try #require(uploads.path(of: first, for: business)))
+        for number in 1..<UploadedFiles.Limits().files {
+            try AtomicFile.write([], to: "\(folder)/\(number)")
+        }
+        let id = try await upload()
+        let refused = try await write("second", id)
+        #expect(refused.status == 409 && refused.problem == "conflict")
+        #expect(try await server.api(Self.path).json["replies"]?.elements.count == 2)
+        #expect(uploads.path(of: id, for: business)?.hasPrefix(folder) == false)
+        try Directory.remove("\(folder)/1")
+        #expect(try await write("second", id).status == 200)
+        await server.stop()
+    }
+
     @Test func `the file is read again, and a damaged one is never replaced`() async throws {
         let directory = TemporaryDirectory()
         let business = BusinessID("b")

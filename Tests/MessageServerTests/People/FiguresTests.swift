@@ -151,6 +151,23 @@ import Testing
         #expect(try report(TemporaryDirectory()).rows[0].row.conversations == 0)
     }
 
+    @Test func `a file that is damaged by megabytes without a line feed is read in parts`() throws {
+        let directory = TemporaryDirectory()
+        let line = Array(#"{"at":"1970-01-01T00:00:00.000Z","type":"conversation","by":"bot"}"#.utf8)
+        try Directory.make(directory.file("figures/one"))
+        let damage = [UInt8](repeating: 0, count: 5 << 20)
+        try AtomicFile.write(
+            line + [0x0A] + damage + [0x0A] + line + [0x0A],
+            to: directory.file("figures/one/1970-01-01.jsonl"))
+        var lengths: [Int] = []
+        try FiguresReport.forEachLine(of: directory.file("figures/one/1970-01-01.jsonl")) {
+            lengths.append($0.count)
+        }
+        #expect(lengths.allSatisfy { $0 <= 3 << 20 } && lengths.reduce(0, +) == damage.count + 2 * line.count)
+        let all = try report(directory)
+        #expect(all.rows[0].row.conversations == 2 && all.damaged > 0)
+    }
+
     @Test func `an ended conversation is recorded once, also over a restart, and the API reports it`()
         async throws
     {
