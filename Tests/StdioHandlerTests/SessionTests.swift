@@ -14,7 +14,7 @@ struct SessionTests {
     private static let refusal = AnswerRefusal([
         .init(
             rule: "empty", pointer: "/message", found: "an empty text", allowed: "a text",
-            passage: "somewhere")
+            passage: #"balloon-handler/1, "The answer""#)
     ])
 
     private final class Steps: Sendable {

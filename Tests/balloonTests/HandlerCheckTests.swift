@@ -83,7 +83,7 @@ struct HandlerCheckTests {
         ("badFile", "event text", "rule attachmentFile at /replies/0/attachments/0/path"),
         ("relativeFile", "event text", "allowed an absolute path"),
         ("late", "event text", "no answer within 800 ms"), ("exit", "event text", "catch the error"),
-        ("long", "event text", "no answer"), ("deaf", "event text", "no answer"),
+        ("long", "event text", "rule answerSize"), ("deaf", "event text", "no answer"),
         ("stubborn", "shutdown", "when standard input ends"), ("refusedReply", "event text", "at /replies/1"),
         ("crash", "event text", "the process ended with status 5"), ("wrongID", "event text", "its own id"),
         ("stillborn", "handshake", "the process ended with status 7"),

@@ -11,7 +11,7 @@ package struct RoutingFacts: Sendable {
     package var group: String?
     /// The customer's locale, such as `fr_FR`.
     package var locale: String?
-    /// The customer's last messages, of which rules search the first ``maximumTextBytes``.
+    /// The customer's last messages, of which rules search the first 4,000 bytes each.
     package var texts: [String] = []
     /// The person who answered last, and when.
     package var lastPerson: (id: String, at: Timestamp)?
