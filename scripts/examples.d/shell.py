@@ -146,6 +146,7 @@ TABLE = {
     "Upgrading | Before | 1": ENGINE,
     "node/README.md | Bots in Node | 2": Run("fishmonger.mjs"),
     "python/README.md | Bots in Python | 2": Run("fishmonger.py"),
+    "WhenOneMachineIsNotEnough | A standby on the same disk | 1": Elsewhere("scripts/test.d/failover, and the tests of balloon serve"),
 }
 
 
