@@ -51,9 +51,6 @@ public enum Server {
         commit: String = "unknown", logLevels: LogLevels? = nil, isStandby: Bool = false,
         didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
-        for warning in configuration.warnings {
-            logger.warning("configuration warning", metadata: ["problem": "\(warning)"])
-        }
         let stop = StopSignal()
         let limit = ShutdownLimit(configuration.shutdownTime, logger: logger)
         let signals = TerminationSignals {
@@ -65,14 +62,6 @@ public enum Server {
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
         let watch = source?.watch(logger) { hangup.yield() }
-        var (observer, inspector) = (observer, inspector)
-        if inspector == nil, let settings = configuration.inspector {
-            let events = InspectorEvents(passingTo: observer ?? LogObserver(logger))
-            observer = events
-            inspector = Inspector(
-                settings, events: events, routes: [], webFolder: configuration.webFolder, version: version,
-                logger: logger)
-        }
         let manager = ServiceNotifier()
         let startTime = StartExtension { report(.starting(within: $0), to: manager, logger) }
         var (configuration, lock) = (configuration, nil as FileLock?)
@@ -81,6 +70,17 @@ public enum Server {
             lock = try await standby.wait(until: { stop.isSent }) { startTime.advance() }
             guard lock != nil else { return }
             configuration = standby.latest(source)
+        }
+        for warning in configuration.warnings {
+            logger.warning("configuration warning", metadata: ["problem": "\(warning)"])
+        }
+        var (observer, inspector) = (observer, inspector)
+        if inspector == nil, let settings = configuration.inspector {
+            let events = InspectorEvents(passingTo: observer ?? LogObserver(logger))
+            observer = events
+            inspector = Inspector(
+                settings, events: events, routes: [], webFolder: configuration.webFolder, version: version,
+                logger: logger)
         }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,

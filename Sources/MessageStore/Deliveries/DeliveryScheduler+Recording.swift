@@ -96,7 +96,13 @@ extension DeliveryScheduler {
         var last: (lease: Lease, line: RecordedLine)?
         while true {
             let (parked, addition, next) = partition.state.withLock { state in
-                let (parked, addition) = last.map { state.record($0.line, of: $0.lease) } ?? (nil, nil)
+                var (parked, addition): (PendingDelivery?, ReadyConversations.Addition?) = (nil, nil)
+                if let (lease, line) = last {
+                    let key = lease.conversation
+                    (parked, addition) = state.change(key) {
+                        $0.record(lease.pending.record, of: key, as: line)
+                    }
+                }
                 // The recorder is read under the partition's lock. `start` sets the recorder first and then
                 // checks `isRecording`: a task that read no recorder has cleared `isRecording` by then, so
                 // `start` starts another task.

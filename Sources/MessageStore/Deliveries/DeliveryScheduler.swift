@@ -35,15 +35,6 @@ final class DeliveryScheduler: Sendable {
                 guard progress.contains(.deliverable) else { return (result, nil) }
                 return (result, .init(conversation: key, isSuspect: queues.isSuspectNext(of: key)))
             }
-
-            /// Marks a leased message as recorded; returns it if it is parked, and its conversation if a delivery of
-            /// that became leasable.
-            mutating func record(
-                _ line: RecordedLine, of lease: Lease
-            ) -> (parked: PendingDelivery?, ReadyConversations.Addition?) {
-                let key = lease.conversation
-                return change(key) { $0.record(lease.pending.record, of: key, as: line) }
-            }
         }
 
         let state = Mutex(State())
