@@ -206,6 +206,17 @@ import Testing
         #expect(await server.gateway.waitForMessages(count: 4, customer: customer.id).count == 4)
     }
 
+    @Test(arguments: ["9223372036854775807", "-1", "5", "-9223372036854775808"])
+    func `an answer to the survey with an index that no choice has is no score`(index: String) async throws {
+        let shop = Shop()
+        let (server, customer, path) = try await server(shop, Self.notices())
+        try await answer(.survey, #""quick-reply":{"selectedIndex":\#(index)}"#, customer)
+        try await say(["Hello again"], customer)
+        #expect(await eventually { shop.begins.count == 2 })
+        let lines = try await server.api(path + "/messages").json["lines"]?.elements.map(\.self) ?? []
+        #expect(!lines.contains { $0["message"]?["score"] != nil })
+    }
+
     @Test func `a program's message to a customer who has not written lately needs a purpose and a consent`()
         async throws
     {
