@@ -94,7 +94,9 @@ struct AssignmentTable: Sendable {
         let key = message.conversation
         let at = message.at ?? Timestamp(milliseconds: 0)
         guard message.outboundKind != nil else {
-            return apply(message.act, of: key, at: at, by: number, in: segment)
+            // Its content says whether it answers a question of the server, which changes nothing.
+            if message.hasReference { return }
+            return apply(message.act, of: key, at: at, in: number, by: number, in: segment)
         }
         guard let person = message.author?.person else { return }
         guard let sequence = message.claimedAt else { return recordSign(of: person, in: key, at: at) }
@@ -103,12 +105,25 @@ struct AssignmentTable: Sendable {
         set(claimed, of: key, by: number, in: segment)
     }
 
-    /// Applies what a customer's message does to the assignment.
+    /// Applies a customer's message whose content was a reference until the record `number`.
+    ///
+    /// The entry belongs to the segment of the message, without which that record cannot be applied again.
+    mutating func apply(resolved message: JournalState.Message, by number: UInt64) {
+        let state = message.state
+        guard state.replayOf == nil, state.outboundKind == nil else { return }
+        apply(
+            state.act, of: message.conversation, at: message.at, in: state.record, by: number,
+            in: state.location.segment)
+    }
+
+    /// Applies what the customer's message of the record `message` does to the assignment.
     private mutating func apply(
-        _ act: ReceivedMessage.Act, of key: ConversationKey, at: Timestamp, by number: UInt64,
-        in segment: UInt64
+        _ act: ReceivedMessage.Act, of key: ConversationKey, at: Timestamp, in message: UInt64,
+        by number: UInt64, in segment: UInt64
     ) {
         guard !entries.isEmpty, let entry = entries[key] else { return }
+        // A later text has opened the conversation while this message was downloaded.
+        if act == .writes, message < entry.reopenedIn { entries[key]?.reopenedIn = message }
         let change: AssignmentChange
         switch act {
         case .writes: change = .customerMessage
@@ -120,7 +135,7 @@ struct AssignmentTable: Sendable {
         }
         guard case .to(let next) = entries[key]?.assignment.applying(change, at: at) else { return }
         let isReopened = entry.assignment.state == .closed && act == .writes
-        set(next, of: key, reopenedIn: isReopened ? number : 0, by: number, in: segment)
+        set(next, of: key, reopenedIn: isReopened ? message : 0, by: number, in: segment)
     }
 
     /// Sets `lastSeen`, and that the customer has an answer, when the person who has the conversation wrote a message.

@@ -123,11 +123,12 @@ struct ConversationQueues: Sendable {
     }
 
     /// Ends a message's wait for its payload; another record has the payload or the failure.
-    mutating func resolve(_ record: UInt64, of key: ConversationKey) -> Progress {
+    mutating func resolve(_ record: UInt64, _ act: ReceivedMessage.Act, of key: ConversationKey) -> Progress {
         withConversation(key) { conversation in
             guard let index = conversation.index(of: record), conversation.pending[index].awaitsReference
             else { return }
             conversation.pending[index].awaitsReference = false
+            conversation.pending[index].act = act
             conversation.pending[index].text = nil
         }
         return advance(key)

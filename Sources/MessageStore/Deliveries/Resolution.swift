@@ -1,3 +1,6 @@
+import BalloonJSON
+import BusinessMessages
+
 /// The state of a message's payload reference.
 package enum ReferenceState: Hashable, Sendable {
     /// The message has no reference.
@@ -17,6 +20,15 @@ package enum Resolution: Hashable, Sendable {
 }
 
 extension Resolution {
+    /// The effect of the customer's message on the conversation.
+    func act(of business: BusinessID, _ customer: CustomerID) -> ReceivedMessage.Act {
+        guard case .resolved(let message) = self,
+            let root = (try? JSONDocument(message, limits: .journal))?.root,
+            ServerQuestion.isAnswered(by: root, business, customer)
+        else { return .writes }
+        return .neither
+    }
+
     /// The start of the failure reason when the reference expired before the download.
     package static let expiredPrefix = "expired: "
 }

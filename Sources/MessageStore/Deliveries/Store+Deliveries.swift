@@ -61,11 +61,12 @@ extension Store {
         guard scheduler.awaitsReference(reference.record, of: key) else {
             throw StoreError.alreadyResolved(record: reference.record)
         }
+        let act = resolution.act(of: key.business, reference.customer)
         _ = try await journal.append(
-            JournalBody.resolved(of: reference.record, resolution, at: .now()))
+            JournalBody.resolved(of: reference.record, resolution, act: act, at: .now()))
         // The line in the file of calls must be removed before the message can be recorded.
         if reference.lease.pending.isRecovered { calls.end(reference.record) }
-        scheduler.change(key) { $0.resolve(reference.record, of: key) }
+        scheduler.change(key) { $0.resolve(reference.record, act, of: key) }
     }
 
     /// Starts recording messages with `record`, each conversation in order, on the executor of the

@@ -70,10 +70,15 @@ enum JournalBody {
     /// The result of a payload reference.
     ///
     /// `{"type":"resolved","of":12,"at":"…","message":{…}}`, or `"failure":"…"` instead of the message.
-    static func resolved(of record: UInt64, _ resolution: Resolution, at: Timestamp) -> AppendedRecord {
-        self.record(.resolved(of: record), "resolved") {
+    ///
+    /// A message that answers a ``ServerQuestion`` has `"act":"neither"`.
+    static func resolved(
+        of record: UInt64, _ resolution: Resolution, act: ReceivedMessage.Act = .writes, at: Timestamp
+    ) -> AppendedRecord {
+        self.record(.resolved(of: record, act: act), "resolved") {
             $0.field("of", Int(record))
             $0.field("at", at)
+            if act != .writes { $0.field("act", act.rawValue) }
             switch resolution {
             case .resolved(let message): write(message: message, to: &$0)
             case .failed(let reason): $0.field("failure", reason)

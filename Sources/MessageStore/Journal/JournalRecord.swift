@@ -7,7 +7,9 @@ enum JournalRecord: Hashable, Sendable {
     /// A received, replayed or proactive message.
     case message(Message)
     /// The payload of a message's reference was downloaded, or the download failed.
-    case resolved(of: UInt64)
+    ///
+    /// Only then is it known whether the message answers a ``ServerQuestion``.
+    case resolved(of: UInt64, act: ReceivedMessage.Act = .writes)
     /// A customer's message is the first of a new conversation.
     case began(Began)
     /// A handler's decision.
@@ -140,7 +142,7 @@ enum JournalRecord: Hashable, Sendable {
     /// Nil for the record of a message itself, and for a record that is about no message.
     var subject: UInt64? {
         switch self {
-        case .resolved(let record), .files(let record), .dropped(let record, _),
+        case .resolved(let record, _), .files(let record), .dropped(let record, _),
             .carried(let record, _, _, _):
             record
         case .began(let began): began.of
@@ -246,7 +248,9 @@ enum JournalRecord: Hashable, Sendable {
         if type.equals("reply") { return Reply(root, of: of).map { .reply($0) } }
         if type.equals("replyAttempt") { return ReplyAttempt(root, of: of).map { .replyAttempt($0) } }
         if type.equals("files") { return .files(of: of) }
-        if type.equals("resolved") { return .resolved(of: of) }
+        if type.equals("resolved") {
+            return .resolved(of: of, act: ReceivedMessage.Act(record: root))
+        }
         if type.equals("attempt") { return Attempt(root, of: of).map { .attempt($0) } }
         if type.equals("dropped") { return .dropped(of: of, reply: root.replyIndex) }
         guard type.equals("carried") else { return nil }
@@ -267,7 +271,7 @@ extension JournalRecord.Message {
         replayOf = root.record("replayOf")
         retriedReply = root["retriedReply"]?.int.flatMap { $0 >= 0 ? $0 : nil }
         outboundKind = root["outbound"]?.string.map { Kind(rawValue: $0) ?? .unrecognized }
-        act = root["act"]?.string.flatMap { ReceivedMessage.Act(rawValue: $0) } ?? .writes
+        act = ReceivedMessage.Act(record: root)
         author = MessageAuthor(root)
         claimedAt = root["claims"]?.int.flatMap { $0 > 0 ? $0 : nil }
     }

@@ -148,7 +148,11 @@ struct JournalState: Sendable {
             if now == nil || ledger.deadLetters[letter] != nil {
                 ledger.recordCarried(letter, of: conversation.business, in: location.segment)
             }
-        case .resolved(let of), .files(let of): change(of, record, number: number, at: location)
+        case .resolved(let of, _):
+            guard let message = open[of], message.state.awaitsReference else { break }
+            change(of, record, number: number, at: location)
+            assignments.apply(resolved: open[of] ?? message, by: number)
+        case .files(let of): change(of, record, number: number, at: location)
         case .began(let began): change(began.of, record, number: number, at: location)
         case .attempt(let attempt): change(attempt.of, record, number: number, at: location)
         case .replyAttempt(let attempt): change(attempt.of, record, number: number, at: location)

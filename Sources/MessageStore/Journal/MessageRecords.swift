@@ -41,7 +41,7 @@ struct MessageRecords: Sendable {
         id = MessageID(root["id"]?.string ?? "")
         receivedAt = root.timestamp("at") ?? Timestamp(milliseconds: 0)
         attributes = ReceivedAttributes(root["attributes"])
-        act = root["act"]?.string.flatMap { ReceivedMessage.Act(rawValue: $0) } ?? .writes
+        act = ReceivedMessage.Act(record: root)
         author = MessageAuthor(root)
         message = Array(root["message"]?.text ?? [])
         if let location = state.resolved {

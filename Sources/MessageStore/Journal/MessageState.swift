@@ -19,7 +19,7 @@ struct MessageState: Sendable {
     /// event's record.
     let isReplyFailure: Bool
     /// The message's effect on the conversation.
-    let act: ReceivedMessage.Act
+    private(set) var act: ReceivedMessage.Act
     /// Whether the message's payload reference is unresolved.
     private(set) var awaitsReference: Bool
     /// The conversation that the message begins; nil when it continues one.
@@ -129,8 +129,9 @@ struct MessageState: Sendable {
     /// Applies a later record; a second record of the same change has no effect.
     mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
         switch record {
-        case .resolved where resolved == nil:
+        case .resolved(_, let act) where resolved == nil:
             awaitsReference = false
+            self.act = act
             resolved = location
         case .files: files = files ?? location
         case .began(let began): begins = begins ?? began.conversation

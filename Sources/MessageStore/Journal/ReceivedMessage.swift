@@ -1,3 +1,4 @@
+import BalloonJSON
 package import BalloonPOSIX
 package import BusinessMessages
 
@@ -60,6 +61,11 @@ package struct ReceivedMessage: Sendable {
             case "typing_start", "typing_end": self = .neither
             default: self = .writes
             }
+        }
+
+        /// Reads the member `act` of a journal record, which only another effect than `writes` has.
+        init(record: JSONValue) {
+            self = record["act"]?.string.flatMap { Self(rawValue: $0) } ?? .writes
         }
     }
 

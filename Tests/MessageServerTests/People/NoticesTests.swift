@@ -128,14 +128,14 @@ import Testing
 
     /// Answers a question of the server with a choice.
     private func answer(
-        _ question: ServerQuestion, _ choice: String, _ customer: SimulatedCustomer
+        _ question: ServerQuestion, _ choice: String, _ customer: SimulatedCustomer, isLarge: Bool = false
     ) async throws {
         let request = question.request(ServerUnderTest.business, customer.id).rawValue
         let answer = try customer.message(
             completing: Array(
                 #"{"type":"interactive","interactiveData":{"data":{"requestIdentifier":"\#(request)",\#(choice)}}}"#
                     .utf8))
-        _ = try await customer.post(answer)
+        _ = try await customer.post(answer, isLarge: isLarge)
     }
 
     @Test func `a message of a type needs a customer who chose it, and the choice begins no conversation`()
@@ -164,9 +164,12 @@ import Testing
         #expect(await eventually { shop.begins == [true, false] })
     }
 
-    @Test(arguments: [("release", #"{"to":"handler"}"#), ("close", "{}")])
+    /// With `isLarge`, the content of the answer is known only after its download.
+    @Test(arguments: [
+        ("release", #"{"to":"handler"}"#, false), ("close", "{}", false), ("close", "{}", true),
+    ])
     func `the end by a person asks for a score once, and the answer starts no handler and no conversation`(
-        end: String, body: String
+        end: String, body: String, isLarge: Bool
     ) async throws {
         let shop = Shop()
         let (server, customer, path) = try await server(shop, Self.notices())
@@ -181,7 +184,8 @@ import Testing
         let items = asked.last?.message.root["interactiveData"]?["data"]?["quick-reply"]?["items"]
         #expect(items?.elements.compactMap { $0["title"]?.string } == ["1", "2", "3", "4", "5"])
         try await answer(
-            .survey, #""quick-reply":{"selectedIndex":3,"selectedIdentifier":"4"}"#, customer)
+            .survey, #""quick-reply":{"selectedIndex":3,"selectedIdentifier":"4"}"#, customer,
+            isLarge: isLarge)
         func lines() async throws -> [JSONValue] {
             try await server.api(path + "/messages").json["lines"]?.elements.map(\.self) ?? []
         }

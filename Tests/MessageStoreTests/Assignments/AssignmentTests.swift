@@ -26,6 +26,74 @@ import Testing
         await store.close()
     }
 
+    /// The record of the message that last opened the conversation after a close; 0 without one.
+    private func reopened(in store: Store) -> UInt64 {
+        let key = ConversationKey(business: business, customer: customer)
+        return store.journalState.withAssignments { $0.entries[key]?.reopenedIn ?? 0 }
+    }
+
+    private func answer(to request: String) -> Resolution {
+        .resolved(
+            message: Array(#"{"interactiveData":{"data":{"requestIdentifier":"\#(request)"}}}"#.utf8))
+    }
+
+    /// The conversation is closed, or its handler answers, when the content is known.
+    @Test(arguments: [(true, Assignment.State.closed), (false, .handler)])
+    func `a message behind a reference opens a closed conversation unless it answers the server`(
+        answersServer: Bool, state: Assignment.State
+    ) async throws {
+        let store = try directory.open()
+        _ = try await store.assign(.claim(ana), business, customer)
+        let closed = try await store.assign(.close, business, customer)
+        _ = await store.append(message("m1", reference: true))
+        #expect(store.assignment(of: business, customer) == closed, "its content is unknown")
+        let reference = try #require(await store.nextReference())
+        let request = answersServer ? ServerQuestion.survey.request(business, customer).rawValue : "other"
+        try await store.resolve(reference, answer(to: request))
+        #expect(store.assignment(of: business, customer).state == state)
+        #expect(reopened(in: store) == (answersServer ? 0 : reference.record))
+        let copy = try directory.copy()
+        let recovered = try copy.open()
+        #expect(
+            recovered.assignment(of: business, customer) == store.assignment(of: business, customer))
+        await recovered.close()
+        // The first text afterwards opens the conversation, or continues it.
+        _ = await store.append(message("m2"))
+        #expect(store.assignment(of: business, customer).state == .handler)
+        #expect((reopened(in: store) > reference.record) == answersServer)
+        await store.close()
+    }
+
+    @Test func `a text that arrives during the download of an earlier message is not the first one`()
+        async throws
+    {
+        let store = try directory.open()
+        _ = try await store.assign(.claim(ana), business, customer)
+        _ = try await store.assign(.close, business, customer)
+        _ = await store.append(message("m1", reference: true))
+        _ = await store.append(message("m2"))
+        let reference = try #require(await store.nextReference())
+        #expect(reopened(in: store) > reference.record)
+        try await store.resolve(reference, .failed(reason: "expired"))
+        #expect(reopened(in: store) == reference.record)
+        await store.close()
+    }
+
+    @Test func `an answer to the server behind a reference neither ends a snooze nor waits for a person`()
+        async throws
+    {
+        let store = try directory.open()
+        _ = try await store.assign(.claim(ana), business, customer)
+        let late = Timestamp.now().advanced(by: .seconds(3600))
+        let snoozed = try await store.assign(.snooze(until: late), business, customer)
+        _ = await store.append(message("m1", reference: true))
+        let reference = try #require(await store.nextReference())
+        let request = ServerQuestion.types.request(business, customer).rawValue
+        try await store.resolve(reference, answer(to: request))
+        #expect(store.assignment(of: business, customer) == snoozed)
+        await store.close()
+    }
+
     @Test func `the same claim by the same person succeeds without a record`() async throws {
         let store = try directory.open()
         let claimed = try await store.assign(.claim(ana), business, customer)
