@@ -138,7 +138,9 @@ struct AssignmentRoutes: Sendable {
         let person = try person(request, in: root)
         let (business, queue) = (try request.business.id, try queue(in: root, request))
         let people = watch.settings[business] ?? PeopleConfiguration(text: "")
-        let taken = try await store.claimNext(of: business, for: person) {
+        await watch.chooseQueues(of: business)
+        let taken = try await store.claimNext(of: business, for: person, queue: { people.queue(of: $0)?.id })
+        {
             people.priority(of: $0, for: person, in: queue, held: $1)
         }
         guard let taken else { return APIAnswer { _ in } }

@@ -47,6 +47,8 @@ final class AssignmentWatch: Sendable {
     private let wake: AsyncStream<Void>.Continuation
     private let timers = DispatchQueue(label: "balloon.assignments.watch")
 
+    /// The number of conversations whose queue is chosen while a person asks for the next one.
+    private static let maximumChoices = 100
     /// The pause between two checks of the assigned conversations.
     private static let pause = Duration.seconds(1)
     /// The minimum pause between two checks, also after ``wakeUp()``.
@@ -275,6 +277,19 @@ final class AssignmentWatch: Sendable {
         case .sayOverdue(let since):
             overdueFollower.withLock { $0 }?.call(name, since)
             recordTaken(step, in: name, assignment)
+        }
+    }
+
+    /// Chooses the queues of conversations that have just begun to wait, without which no person gets them next.
+    func chooseQueues(of business: BusinessID) async {
+        guard let people = settings[business], !people.queues.isEmpty else { return }
+        let waiting = store.waitingConversations(of: business, limit: Self.maximumChoices) { waiting, _ in
+            waiting.placement?.rule == nil ? 0 : nil
+        }
+        for conversation in waiting.conversations {
+            let name = ConversationID(business: business, customer: conversation.customer)
+            // Another change came first, or ``run()`` repeats and logs what failed.
+            try? await take(.chooseQueue, in: name, conversation.assignment, at: .now())
         }
     }
 

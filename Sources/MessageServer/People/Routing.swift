@@ -94,11 +94,13 @@ extension PeopleConfiguration {
         of waiting: Assignment, for person: Person?, in queue: String? = nil, held: [String?: Int] = [:],
         at now: Timestamp = .now()
     ) -> Int? {
-        if let person, let offered = waiting.offer?.person(at: now), offered.id != person.id { return nil }
+        let offered = waiting.offer?.person(at: now)
+        if let person, let offered, offered.id != person.id { return nil }
         guard let own = self.queue(of: waiting) else { return queue == nil ? 0 : nil }
         if let queue, own.id != queue { return nil }
-        if let person {
-            guard own.accepts(person, held: held) else { return nil }
+        if let person, offered == nil {
+            // Until the rules have chosen its queue, a conversation is in the first one only for lists.
+            guard waiting.placement?.rule != nil, own.accepts(person, held: held) else { return nil }
         }
         return waiting.placement?.priority ?? own.priority
     }

@@ -7,18 +7,21 @@ package import BusinessMessages
 extension Store {
     /// Returns the priority of a waiting conversation; nil when it is not meant.
     ///
-    /// `held` counts the conversations of a person by queue; nil is the key of those that were in no queue.
+    /// `held` counts the conversations of a person by queue; nil is the key of those that are in no queue.
     package typealias Priority = @Sendable (_ waiting: Assignment, _ held: [String?: Int]) -> Int?
 
     /// Claims the conversation with the highest priority that has waited longest; nil when none is meant for the person.
     ///
     /// The choice and the claim are one step under the lock that orders all changes, so that no two persons get the
-    /// same conversation.
+    /// same conversation. `queue` names the queue in which a conversation of the person counts.
     package func claimNext(
-        of business: BusinessID, for person: Person, priority: @escaping Priority
+        of business: BusinessID, for person: Person,
+        queue: @escaping @Sendable (Assignment) -> String? = { $0.placement?.queue },
+        priority: @escaping Priority
     ) async throws -> AssignedConversation? {
         try await withCheckedThrowingContinuation { continuation in
-            journalState.run(choosing: { $0.next(of: business, for: person, priority, isInFlight: $1) }) {
+            journalState.run(choosing: { $0.next(of: business, for: person, queue, priority, isInFlight: $1) }
+            ) {
                 [journal] key, table, _ in
                 guard let key else { return .done { continuation.resume(returning: nil) } }
                 let at = Timestamp.now()
@@ -100,13 +103,13 @@ extension WaitingRank {
 extension AssignmentTable {
     /// The conversation that the person gets next: the first one without a change in flight, else the first one.
     func next(
-        of business: BusinessID, for person: Person, _ priority: Store.Priority,
-        isInFlight: (ConversationKey) -> Bool
+        of business: BusinessID, for person: Person, _ queue: (Assignment) -> String?,
+        _ priority: Store.Priority, isInFlight: (ConversationKey) -> Bool
     ) -> ConversationKey? {
         var held: [String?: Int] = [:]
         for (key, entry) in entries where key.business == business && entry.assignment.person?.id == person.id
         {
-            held[entry.assignment.placement?.queue, default: 0] += 1
+            held[queue(entry.assignment), default: 0] += 1
         }
         var (first, free):
             ((rank: WaitingRank, key: ConversationKey)?, (rank: WaitingRank, key: ConversationKey)?)

@@ -84,6 +84,21 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a person gets a conversation next only when the rules have chosen its queue`() async throws {
+        let (server, _) = try await server([])
+        for number in 0..<10 {
+            let customer = server.customer("urn:mbid:new-\(number)")
+            _ = try await customer.post(customer.message(.text, text: "my parcel"))
+            _ = try await customer.post(customer.message(.text, text: "help"))
+            let path = Self.base + "conversations/" + ConversationFiles.name(of: customer.id)
+            #expect(try await eventually { try await server.api(path).json["state"]?.string == "waiting" })
+            #expect(try await next(server, #"{"person":{"id":"ben"}}"#, TestTokens.sender) == nil)
+            #expect(try await next(server) == path)
+            #expect(try await server.api(path + "/close", TestTokens.agent, method: "POST").status == 200)
+        }
+        await server.stop()
+    }
+
     @Test func `a person who is available gets an offer, declines, transfers and snoozes`() async throws {
         let server = try await ServerUnderTest.withAPI {
             var people = PeopleConfiguration(text: "Soon.")

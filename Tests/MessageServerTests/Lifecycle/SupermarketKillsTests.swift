@@ -206,7 +206,10 @@ private struct SupermarketJournal {
     private mutating func claim(_ customer: String, by person: String, batch: Int) {
         claims += 1
         if let holder = held[customer] { faults.append("\(customer) was claimed from \(holder)") }
-        guard let own = placed[customer] else { return }
+        guard let own = placed[customer] else {
+            faults.append("\(customer) was in no queue yet")
+            return
+        }
         func mayTake(_ wait: Wait) -> Bool {
             SupermarketKillsTests.persons[wait.queue].map { $0.contains(person) } ?? true
         }
