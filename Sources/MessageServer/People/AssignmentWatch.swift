@@ -68,7 +68,7 @@ final class AssignmentWatch: Sendable {
         self.presence = presence
         self.logger = logger
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        // People see each change at its place of the thread. A crash at this moment loses the line, not the change.
+        // People see each change at its place of the thread. The store knows the ids of the lines that an earlier process wrote.
         store.followAssignments { [weak store, settings] business, customer, assignment in
             guard let store, settings[business] != nil else { return }
             let name = ConversationID(business: business, customer: customer)

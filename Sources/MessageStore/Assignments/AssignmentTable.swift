@@ -35,11 +35,15 @@ struct AssignmentTable: Sendable {
     var maximumAssigned = 100_000
     /// The number of ended entries that the last `dropOldest` kept, and at least ``maximumEnded``.
     private var maximumKept = maximumEnded
+    /// The latest changes that people see, until ``takeChanges()``; at most ``maximumChanges``.
+    private var changes: [(conversation: ConversationKey, assignment: Assignment)] = []
     /// The conversations whose quiet entries ``removeQuiet(_:except:)`` removes next.
     private var removable: Set<ConversationKey> = []
 
     /// The maximum number of entries of conversations that are with their handler or closed.
     static let maximumEnded = 10_000
+
+    static let maximumChanges = 256
 
     /// Returns the assignment of a conversation; a conversation without an entry is with its handler.
     func assignment(of key: ConversationKey) -> Assignment {
@@ -156,6 +160,11 @@ struct AssignmentTable: Sendable {
         if let began = assignment.began, began.record == 0 {
             assignment.began = Assignment.Beginning(record: number, sequence: began.sequence)
         }
+        // A copy is no change.
+        if endedIn == nil, assignment.isShownAsChange(of: self.assignment(of: key)) {
+            if changes.count == Self.maximumChanges * 2 { changes.removeFirst(Self.maximumChanges) }
+            changes.append((key, assignment))
+        }
         let before = entries[key]
         let wasAssigned = before?.assignment.isAssigned ?? false
         let isAssigned = assignment.isAssigned
@@ -165,6 +174,13 @@ struct AssignmentTable: Sendable {
             assignment: assignment, endedIn: ended,
             reopenedIn: reopenedIn > 0 ? reopenedIn : before?.reopenedIn ?? 0, segment: segment)
         entries[key] = entry.isQuiet && entry.neededThrough == 0 ? nil : entry
+    }
+
+    /// Returns and forgets the latest changes of a state, a person or a queue, in their order.
+    mutating func takeChanges() -> ArraySlice<(conversation: ConversationKey, assignment: Assignment)> {
+        if changes.isEmpty { return [] }
+        defer { changes = [] }
+        return changes.suffix(Self.maximumChanges)
     }
 
     /// Removes the entries that satisfy `isErased`; returns whether there were any.

@@ -32,8 +32,23 @@ extension CurrentState {
 
     /// Calls `follower` for each later change of the state, the person or the queue, when it is durable.
     ///
-    /// The call is on the journal's queue, in the order of the changes, and must return quickly.
-    func follow(_ follower: @escaping Follower) { withLock { $0.follower = follower } }
+    /// The call is on the journal's queue, in the order of the changes, and must return quickly. The first calls, by this function,
+    /// are for the last changes of a process that ended less than an hour ago, because it may have ended before it was called.
+    func follow(_ follower: @escaping Follower) {
+        let last = withLock { state in
+            state.follower = follower
+            let changes = state.journal.assignments.takeChanges()
+            guard let latest = state.journal.latestMessageAt, latest.advanced(by: .seconds(3600)) > opened
+            else {
+                return changes.prefix(0)
+            }
+            return changes.drop { $0.assignment.record + Self.followedRecords < state.journal.nextRecord }
+        }
+        for change in last { follower(change.conversation, change.assignment) }
+    }
+
+    /// The number of a journal's last records whose changes of assignments may not have been followed.
+    private static let followedRecords: UInt64 = 1000
 
     /// Starts to record whether the customer closes the conversation; must precede the read of its file.
     ///
@@ -128,14 +143,11 @@ extension CurrentState.State {
         if !watches.isEmpty, let act = record.customerAct, let key = record.conversation {
             watches[key]?.closes = act == .closes
         }
-        let mayChange = !journal.assignments.entries.isEmpty || record.assignedConversation != nil
-        let key = follower != nil && mayChange ? record.conversation : nil
-        let before = key.map { journal.assignments.assignment(of: $0) }
         journal.apply(record, number: written.number, at: written.location, now: now)
-        guard let key, let before, let follower else { return nil }
-        let after = journal.assignments.assignment(of: key)
-        guard after.isShownAsChange(of: before) else { return nil }
-        return { follower(key, after) }
+        guard let follower else { return nil }
+        let changes = journal.assignments.takeChanges()
+        if changes.isEmpty { return nil }
+        return { for change in changes { follower(change.conversation, change.assignment) } }
     }
 
     fileprivate mutating func endWatch(of key: ConversationKey) {

@@ -28,7 +28,8 @@ extension Store {
 
     /// Calls `follower` for each later change of a state, a person or a queue, when it is durable.
     ///
-    /// The call is on the journal's queue, and must return quickly; it may append messages.
+    /// The call is on the journal's queue, and must return quickly; it may append messages. After a start the last changes of the
+    /// process before come first, a second time.
     package func followAssignments(
         _ follower: @escaping @Sendable (BusinessID, CustomerID, Assignment) -> Void
     ) {

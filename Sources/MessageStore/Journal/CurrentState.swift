@@ -22,7 +22,7 @@ final class CurrentState: Sendable {
     private let state: Mutex<State>
     /// A copy of ``State/isUnassigned``; while it is true, messages skip the lock.
     private let unassigned: Atomic<Bool>
-    private let opened = Timestamp.now()
+    let opened = Timestamp.now()
     private let start = ContinuousClock.now
 
     init(_ state: JournalState) {

@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import Synchronization
 import TestSupport
 import Testing
 
@@ -24,6 +25,32 @@ import Testing
         #expect(reopened.assignedConversations.map(\.assignment) == [claimed])
         await reopened.close()
         await store.close()
+    }
+
+    /// A process that is killed may not have written the line of a change.
+    ///
+    /// An older change has its line, or had none.
+    @Test(arguments: [(seconds: -60, count: 3), (-7200, 0)])
+    func `the last changes before a kill are followed again`(seconds: Int, count: Int) async throws {
+        let store = try directory.open()
+        _ = await store.append(
+            ReceivedMessage(
+                business: business, customer: customer, id: MessageID("m1"), message: Array("{}".utf8),
+                receivedAt: Timestamp.now().advanced(by: .seconds(seconds))))
+        _ = try await store.assign(.claim(ana), business, customer)
+        _ = try await store.assign(.claim(ben, takes: true), business, customer)
+        _ = try await store.assign(.releaseToHandler(), business, customer)
+        let killed = try directory.copy()
+        await store.close()
+        let reopened = try killed.open()
+        let followed = Mutex<[Assignment]>([])
+        reopened.followAssignments { _, _, assignment in followed.withLock { $0.append(assignment) } }
+        #expect(
+            followed.withLock { $0.map { $0.person?.id ?? $0.state.rawValue } }
+                == ["ana", "ben", "handler"].suffix(count))
+        _ = try await reopened.assign(.claim(ana), business, customer)
+        #expect(followed.withLock { $0.count } == count + 1)
+        await reopened.close()
     }
 
     /// The record of the message that last opened the conversation after a close; 0 without one.
