@@ -117,6 +117,8 @@ extension Assignment {
             next.note = note?.cut(toBytes: Self.maximumTextBytes)
             next.placement = placement
             next.isAnnounced = isAnnounced
+            // Texts that are sent once for each hand-off are due again; the handler's next event names the same first line.
+            next.began = began.map { Beginning(record: 0, sequence: $0.sequence) }
             return .to(next)
         case (.waiting, .handOff), (.person, .handOff): return .unchanged
 

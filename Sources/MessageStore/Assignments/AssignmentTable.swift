@@ -88,7 +88,8 @@ struct AssignmentTable: Sendable {
     /// Applies the hand-off of an outcome.
     mutating func apply(handOff: AssignmentRecord, by number: UInt64, in segment: UInt64) {
         var next = handOff.assignment
-        next.began = assignment(of: handOff.conversation).began ?? next.began
+        let began = assignment(of: handOff.conversation).began ?? next.began
+        next.began = began.map { Assignment.Beginning(record: 0, sequence: $0.sequence) }
         set(next, of: handOff.conversation, by: number, in: segment)
     }
 

@@ -10,13 +10,23 @@ extension CurrentState {
     /// The result of a step under the lock.
     enum Step {
         /// A change was appended: later steps of the conversation wait until it is durable or has failed.
-        case appended
+        ///
+        /// `person` has the conversation then.
+        case appended(person: Person? = nil)
         /// No change was appended; the action runs after the lock is released.
         case done(@Sendable () -> Void)
     }
 
     /// Gets each change of the state, the person or the queue.
     typealias Follower = @Sendable (ConversationKey, Assignment) -> Void
+
+    /// A change of a conversation that is not durable yet.
+    struct ChangeInFlight {
+        /// The person who has the conversation after the change.
+        let person: Person?
+        /// The steps that wait for the change.
+        var steps: [@Sendable () -> Void] = []
+    }
 
     /// Counts the changes that are prepared: each reads the conversation's file, and its step has not run.
     struct Watch {
@@ -75,21 +85,23 @@ extension CurrentState {
     /// When the chosen conversation has a change in flight, the choice is repeated after the end of that change.
     func run(
         choosing choose:
-            @escaping @Sendable (AssignmentTable, _ isInFlight: (ConversationKey) -> Bool) -> ConversationKey?,
+            @escaping @Sendable (AssignmentTable, [ConversationKey: ChangeInFlight]) -> ConversationKey?,
         endingWatch endsWatch: Bool = false,
         _ step: @escaping @Sendable (ConversationKey?, AssignmentTable, _ closes: Bool?) -> Step
     ) {
         let action = withLock { state -> (@Sendable () -> Void)? in
-            let key = choose(state.journal.assignments) { state.inFlight[$0] != nil }
+            let key = choose(state.journal.assignments, state.inFlight)
             if let key, state.inFlight[key] != nil {
-                state.inFlight[key]?.append { [self] in run(choosing: choose, endingWatch: endsWatch, step) }
+                state.inFlight[key]?.steps.append { [self] in
+                    run(choosing: choose, endingWatch: endsWatch, step)
+                }
                 return nil
             }
             let closes = key.flatMap { state.watches[$0]?.closes }
             if endsWatch, let key { state.endWatch(of: key) }
             switch step(key, state.journal.assignments, closes) {
-            case .appended:
-                if let key { state.inFlight[key] = [] }
+            case .appended(let person):
+                if let key { state.inFlight[key] = ChangeInFlight(person: person) }
                 return nil
             case .done(let action): return action
             }
@@ -123,7 +135,7 @@ extension CurrentState {
                             entry.assignment, of: key, by: "copy", endedIn: entry.endedIn,
                             reopenedIn: entry.reopenedIn, at: .now()),
                         for: .completion { continuation.resume(with: $0.map { _ in }) })
-                    return .appended
+                    return .appended()
                 } catch .assignment {
                     // The customer's close is being written, and its record will replace the entry.
                     return .done { continuation.resume() }

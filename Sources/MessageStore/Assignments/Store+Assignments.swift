@@ -148,7 +148,7 @@ extension Store {
                 let isAppended = deduplicator.append(
                     message, claimedAt: claims ? context?.sequence : nil, to: journal, isPrompt: true
                 ) { continuation.resume(returning: $0) }
-                return claims && isAppended ? .appended : .done {}
+                return claims && isAppended ? .appended(person: message.author?.person) : .done {}
             }
         }
     }
@@ -241,7 +241,7 @@ extension Store {
                     }
                     try journal.append(
                         JournalBody.assignment(next, of: key, by: change.name, at: at), for: waiter)
-                    return .appended
+                    return .appended(person: next.person)
                 } catch {
                     return .done { completion(.failure(error)) }
                 }

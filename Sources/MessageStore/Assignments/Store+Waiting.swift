@@ -7,7 +7,7 @@ package import BusinessMessages
 extension Store {
     /// Returns the priority of a waiting conversation; nil when it is not meant.
     ///
-    /// `held` counts the conversations of a person by queue; nil is the key of those that are in no queue.
+    /// `held` counts the conversations that a person has or is offered, by queue; nil is the key of those that are in no queue.
     package typealias Priority = @Sendable (_ waiting: Assignment, _ held: [String?: Int]) -> Int?
 
     /// Claims the conversation with the highest priority that has waited longest; nil when none is meant for the person.
@@ -20,8 +20,7 @@ extension Store {
         priority: @escaping Priority
     ) async throws -> AssignedConversation? {
         try await withCheckedThrowingContinuation { continuation in
-            journalState.run(choosing: { $0.next(of: business, for: person, queue, priority, isInFlight: $1) }
-            ) {
+            journalState.run(choosing: { $0.next(of: business, for: person, queue, priority, $1) }) {
                 [journal] key, table, _ in
                 guard let key else { return .done { continuation.resume(returning: nil) } }
                 let at = Timestamp.now()
@@ -37,7 +36,7 @@ extension Store {
                                         assignment: claimed.durable(as: $0.number))
                                 })
                         })
-                    return .appended
+                    return .appended(person: person)
                 } catch {
                     return .done { continuation.resume(throwing: error) }
                 }
@@ -102,20 +101,25 @@ extension WaitingRank {
 
 extension AssignmentTable {
     /// The conversation that the person gets next: the first one without a change in flight, else the first one.
+    ///
+    /// While the person gets another conversation, it is that one, so that the choice is repeated when it counts.
     func next(
         of business: BusinessID, for person: Person, _ queue: (Assignment) -> String?,
-        _ priority: Store.Priority, isInFlight: (ConversationKey) -> Bool
+        _ priority: Store.Priority, _ inFlight: [ConversationKey: CurrentState.ChangeInFlight]
     ) -> ConversationKey? {
+        let own = inFlight.first { $0.key.business == business && $0.value.person?.id == person.id }
+        if let own { return own.key }
         var held: [String?: Int] = [:]
-        for (key, entry) in entries where key.business == business && entry.assignment.person?.id == person.id
-        {
-            held[queue(entry.assignment), default: 0] += 1
+        let now = Timestamp.now()
+        for (key, entry) in entries where key.business == business {
+            let holder = entry.assignment.person ?? entry.assignment.offer?.person(at: now)
+            if holder?.id == person.id { held[queue(entry.assignment), default: 0] += 1 }
         }
         var (first, free):
             ((rank: WaitingRank, key: ConversationKey)?, (rank: WaitingRank, key: ConversationKey)?)
         forEachRank(of: business, { priority($0, held) }) { rank, key in
             if first.map({ rank < $0.rank }) ?? true { first = (rank, key) }
-            if free.map({ rank < $0.rank }) ?? true, !isInFlight(key) { free = (rank, key) }
+            if free.map({ rank < $0.rank }) ?? true, inFlight[key] == nil { free = (rank, key) }
         }
         return (free ?? first)?.key
     }

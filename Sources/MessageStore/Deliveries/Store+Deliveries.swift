@@ -434,7 +434,7 @@ extension Store {
                             of: delivery.record, attempt: delivery.attempt, kind: pending.recording.kind,
                             outcome, handOff: handOff, at: at),
                         for: .completion { continuation.resume(with: $0.map(Optional.some)) })
-                    return handOff == nil ? .done {} : .appended
+                    return handOff == nil ? .done {} : .appended()
                 } catch {
                     return .done { continuation.resume(throwing: error) }
                 }

@@ -8,8 +8,8 @@ import Synchronization
 final class CurrentState: Sendable {
     struct State {
         var journal: JournalState
-        /// The conversations with a change that is not durable yet, and the steps that wait for it.
-        var inFlight: [ConversationKey: [@Sendable () -> Void]] = [:]
+        /// The changes that are not durable yet.
+        var inFlight: [ConversationKey: ChangeInFlight] = [:]
         var watches: [ConversationKey: Watch] = [:]
         var follower: Follower?
 
@@ -70,7 +70,7 @@ final class CurrentState: Sendable {
                     if let key = meaning.assigns { assigned.append(key) }
                 }
                 if let key = meaning.assignedConversation {
-                    effects += state.inFlight.removeValue(forKey: key) ?? []
+                    effects += state.inFlight.removeValue(forKey: key)?.steps ?? []
                 }
             }
             if let last = records?.last, state.journal.endedCount > Self.maximumEnded {

@@ -227,6 +227,38 @@ import Testing
         #expect(try directory.records("finished").first?["result"]?.string == "handedOff")
     }
 
+    /// The customer's next message after a person is handed off at once, by the handler or by a word of the customer.
+    @Test(arguments: [false, true], [AssignmentChange.releaseToHandler(), .close])
+    func `a second hand-off begins anew, and is no transfer`(byHandler: Bool, end: AssignmentChange)
+        async throws
+    {
+        let store = try directory.open()
+        let first = try await store.assign(.handOff(reason: nil), business, customer)
+        _ = try await store.assign(.claim(ana), business, customer)
+        _ = try await store.assign(end, business, customer)
+        if byHandler {
+            _ = await store.append(message("m1"))
+            let outcome = DecidedOutcome(
+                .handedOff(reason: "asks"),
+                replies: [DecidedReply(id: MessageID("r"), kind: .text, message: Array("{}".utf8))],
+                waitsForPerson: true)
+            #expect(try await store.decide(try await store.lease(), outcome))
+        } else {
+            _ = try await store.assign(.handOff(reason: nil, isAnnounced: true), business, customer)
+        }
+        let second = store.assignment(of: business, customer)
+        #expect(second.state == .waiting && second.isAnnounced && !second.isTransferred)
+        let began = Assignment.Beginning(record: second.record, sequence: first.began?.sequence ?? 0)
+        #expect(second.began == began)
+        _ = try await store.assign(.claim(ana), business, customer)
+        let transferred = try await store.assign(.releaseToWaiting(), business, customer)
+        #expect(transferred.isTransferred && transferred.began == began)
+        let reopened = try directory.copy().open()
+        #expect(reopened.assignment(of: business, customer) == transferred)
+        await reopened.close()
+        await store.close()
+    }
+
     @Test func `the first event after a release names the first line that the handler did not see`()
         async throws
     {

@@ -185,6 +185,31 @@ import Testing
         await store.close()
     }
 
+    /// Each claim is in flight while the next one chooses; a conversation that is offered counts, too.
+    @Test(arguments: [false, true])
+    func `many claims of one person at once keep the number that the person may have`(isOffered: Bool)
+        async throws
+    {
+        let store = try directory.open()
+        try await wait(20, in: store)
+        if isOffered {
+            let offer = Offer(to: ana, until: Timestamp.now().advanced(by: .seconds(60)), after: [])
+            _ = try await store.assign(.offer(offer), business, CustomerID("c19"))
+        }
+        let taken = try await withThrowingTaskGroup(of: Store.AssignedConversation?.self) { group in
+            for _ in 0..<20 {
+                group.addTask { [ana] in
+                    try await store.claimNext(of: business, for: ana) { waiting, held in
+                        waiting.offer == nil && held.values.reduce(0, +) < 3 ? 0 : nil
+                    }
+                }
+            }
+            return try await group.reduce(into: [Store.AssignedConversation?]()) { $0.append($1) }
+        }
+        #expect(taken.count { $0 != nil } == (isOffered ? 2 : 3))
+        await store.close()
+    }
+
     @Test func `a failed sync claims nothing`() async throws {
         let disk = FaultyDisk()
         let store = try directory.open { $0.disk = disk }
