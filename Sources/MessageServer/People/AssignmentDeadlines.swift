@@ -19,6 +19,8 @@ struct AssignmentDeadlines: Sendable {
         ///
         /// `lastSeen` is the time at which that person was last active.
         case waitAgain(lastSeen: Timestamp)
+        /// The time until which the person has put the conversation aside is over.
+        case endSnooze
         /// The rules choose the queue of the conversation.
         case chooseQueue
         /// The customer has waited longer than the target of the queue for an answer, since this time.
@@ -48,8 +50,10 @@ struct AssignmentDeadlines: Sendable {
         switch assignment.state {
         case .handler, .closed: return []
         case .person:
-            let lastSeen = max(
-                assignment.lastSeen ?? since, sign ?? since, assignment.snoozedUntil ?? since)
+            if let until = assignment.snoozedUntil {
+                return until > now ? overdueSteps(for: assignment, at: now) : [.endSnooze]
+            }
+            let lastSeen = max(assignment.lastSeen ?? since, sign ?? since)
             // While it is closed a customer is not told that another person answers.
             return opening.isOver(people.silentTime, since: lastSeen, at: now) && opening.isOpen(at: now)
                 ? [.waitAgain(lastSeen: lastSeen)] : overdueSteps(for: assignment, at: now)

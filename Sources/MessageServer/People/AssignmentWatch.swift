@@ -265,6 +265,9 @@ final class AssignmentWatch: Sendable {
             logger.warning(
                 "the person who answers a conversation was silent for too long; the conversation waits for another person",
                 metadata: metadata)
+        case .endSnooze:
+            _ = try await store.assign(
+                .snooze(until: nil), name.business, name.customer, expecting: assignment.record)
         case .chooseQueue:
             guard let people = settings[name.business] else { return }
             let wish = assignment.placement

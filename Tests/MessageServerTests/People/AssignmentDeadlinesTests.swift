@@ -63,10 +63,8 @@ import Testing
         #expect(AssignmentDeadlines(people: people).steps(for: assignment, at: Self.minutes(minute)).isEmpty)
     }
 
-    @Test(arguments: [
-        (119, []), (149, []), (150, [AssignmentDeadlines.Step.waitAgain(lastSeen: minutes(120))]),
-    ])
-    func `a person who put the conversation aside is not silent before its time`(
+    @Test(arguments: [(119, []), (120, [AssignmentDeadlines.Step.endSnooze]), (150, [.endSnooze])])
+    func `a person who put the conversation aside is not silent before its time, which then ends`(
         _ minute: Int, _ steps: [AssignmentDeadlines.Step]
     ) {
         var assignment = Self.assignment(.person, lastSeen: Self.start)

@@ -172,6 +172,7 @@ private struct Supermarket {
                     if !isOpen { faults.append("\(step) while it is closed") }
                     customers[index].texts.append(step)
                 case .sayText, .sayOverdue: customers[index].texts.append(step)
+                case .endSnooze: change(index, .snooze(until: nil))
                 case .returnToHandler: faults.append("a conversation returned to its handler")
                 }
             }

@@ -13,7 +13,7 @@ import Testing
     private func change(_ generator: inout SeededGenerator, at now: Timestamp) -> AssignmentChange {
         let person = Self.persons[Int.random(in: 0..<Self.persons.count, using: &generator)]
         let queue = Placement(queue: ["a", "b"].randomElement(using: &generator), rule: "test")
-        switch Int.random(in: 0..<12, using: &generator) {
+        switch Int.random(in: 0..<14, using: &generator) {
         case 0, 1: return .handOff(reason: "asked")
         case 2, 3: return .claim(person)
         case 4: return .claim(person, takes: true)
@@ -23,6 +23,8 @@ import Testing
         case 8: return .offer(Offer(to: person, until: now.advanced(by: .seconds(60))))
         case 9: return .decline(person)
         case 10: return .silence(since: now)
+        case 11: return .unclaimed
+        case 12: return .releaseToWaiting(offer: Offer(to: person, until: now.advanced(by: .seconds(60))))
         default:
             return Bool.random(using: &generator) ? .close : .snooze(until: now.advanced(by: .seconds(5)))
         }
@@ -64,6 +66,13 @@ import Testing
                         do { _ = try await store.assign(change, business, customer) } catch StoreError
                             .assignment
                         {}
+                    }
+                }
+                for person in Self.persons {
+                    group.addTask {
+                        _ = try await store.claimNext(of: business, for: person) { waiting, held in
+                            waiting.placement == nil || !held.isEmpty ? nil : 0
+                        }
                     }
                 }
             }
