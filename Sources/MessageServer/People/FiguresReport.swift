@@ -46,7 +46,7 @@ package struct FiguresReport: Sendable {
 
         /// The seconds within which a part of the answers was given; nil without any.
         package func seconds(_ part: Double) -> Int? {
-            var missing = min(count - 1, Int(Double(count) * part))
+            var missing = Int((Double(count) * part).rounded(.up)) - 1
             for (seconds, count) in counts.sorted(by: { $0.key < $1.key }) {
                 if missing < count { return seconds }
                 missing -= count
@@ -149,7 +149,9 @@ package struct FiguresReport: Sendable {
             + "consents,withdrawals,score1,score2,score3,score4,score5,"
             + "firstOpenP50,firstOpenP90,laterOpenP50,laterOpenP90"
         let lines = rows.map { name, row in
-            let quoted = "\"\(name.replacing("\"", with: "\"\""))\""
+            // A spreadsheet would compute a field that begins so.
+            let mark = name.first.map { "=+-@\t".contains($0) } ?? false ? "'" : ""
+            let quoted = "\"\(mark)\(name.replacing("\"", with: "\"\""))\""
             let counts = [
                 row.conversations, row.byBot, row.byPeople, row.unanswered, row.askedFor, row.handedOff,
             ]
