@@ -48,7 +48,7 @@ export function showReport(desk, failed) {
       const asked = query();
       try {
         const { rows } = await desk.api.read(`${desk.path}/report?${asked}`);
-        fill(place, table(rows, asked.get("by")), element("p", { class: "hint" }, "A conversation counts a day after its last message."));
+        fill(place, table(rows, asked.get("by")), element("p", { class: "hint" }, "A conversation counts after a day of silence (newAfterHours)."));
       } catch (error) { failed(error.message); }
     };
     const save = async () => {

@@ -335,7 +335,7 @@ extension ConversationLine {
     fileprivate var isFromCustomer: Bool { direction == .inbound && !isFilesOnly && !kind.isTyping }
 
     /// Whether the text is a reaction to a message, as far as it is recognised.
-    fileprivate var isTapback: Bool {
+    var isTapback: Bool {
         kind == .text && message["body"]?.string.flatMap { Tapback(prose: $0) } != nil
     }
 

@@ -69,7 +69,8 @@ final class AssignmentWatch: Sendable {
         self.logger = logger
         (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         // People see each change at its place of the thread. The store knows the ids of the lines that an earlier process wrote.
-        store.followAssignments { [weak store, settings] business, customer, assignment in
+        store.followAssignments { [weak self, weak store, settings] business, customer, assignment in
+            self?.figures?.record(assignment, of: business)
             guard let store, settings[business] != nil else { return }
             let name = ConversationID(business: business, customer: customer)
             let id = Self.id(of: "assignment", about: assignment.record, in: name, of: store.identity)
@@ -156,7 +157,7 @@ final class AssignmentWatch: Sendable {
             let name = ConversationID(business: conversation.business, customer: conversation.customer)
             waits.end(in: name)
             let assignment = conversation.assignment
-            figures?.record(assignment, of: conversation.business)
+            if assignment.state == .waiting { figures?.record(assignment, of: conversation.business) }
             let steps = AssignmentDeadlines(people: settings[conversation.business])
                 .steps(for: assignment, at: now, sign: sign(in: name))
             for step in steps where !wasTaken(step, in: name, assignment) {

@@ -9,12 +9,12 @@ import MessageStore
 /// {"at":"2026-11-28T09:14:00.000Z","type":"conversation","began":"2026-11-28T09:09:00.000Z","by":"person","messages":4,"queue":"returns","persons":["agent-7"],"first":42000,"later":[9000]}
 /// {"at":"2026-11-28T09:10:00.000Z","type":"handOff","key":57,"why":"customer","queue":"returns"}
 /// ```
-/// `at` is the time of the last line, or of the hand-off. With hours there are `"hour":10`, the hour of the day in their zone
-/// in which it began, and `firstOpen` and `laterOpen`, which count opening time only.
+/// `at` is the time of the last message of either side, or of the hand-off. With hours there are `"hour":10`, the hour of
+/// the day in their zone in which it began, and `firstOpen` and `laterOpen`, which count opening time only.
 /// `first` and `later` are the milliseconds until a person answered the customer's first unanswered message. `by` is
-/// `person`, `bot` or `none`. `key` is the record of a hand-off, of which a restart may write a second line.
+/// `person`, `bot` or `none`. `key` is the record of a hand-off.
 struct ConversationFigures: Hashable, Sendable {
-    /// The time of the last line.
+    /// The time of the last message of either side.
     var at: Timestamp
     /// The time of the customer's first message.
     var began: Timestamp
@@ -40,64 +40,107 @@ struct ConversationFigures: Hashable, Sendable {
     /// The maximum number of later answers in a line.
     private static let maximumAnswers = 200
 
-    /// Computes the figures of the conversations in consecutive lines: one ends with the customer's close.
+    /// The state and the queue of a conversation, as the lines of assignments show them.
+    private struct Turn {
+        var state = Assignment.State.handler
+        var queue: String?
+        var isWithPeople: Bool { state == .waiting || state == .person }
+
+        mutating func apply(_ line: ConversationLine) {
+            if line.isOf("assignment") {
+                state = line.message["state"]?.string.flatMap(Assignment.State.init) ?? state
+                queue = line.message["queue"]?.string
+            } else if line.direction == .inbound, state == .closed {
+                // The handler's turn after a close has no line.
+                state = .handler
+            }
+        }
+    }
+
+    /// Computes the figures of the conversations in consecutive lines, which begin as ``NewConversation`` says.
+    ///
+    /// After the silence every line begins a part of its own, so that later lines do not change what was recorded.
     static func all(
-        _ lines: [ConversationLine], of business: BusinessID, queue: String?, _ opening: OpeningTime
+        _ lines: [ConversationLine], of business: BusinessID, after silence: Duration,
+        _ opening: (_ queue: String?) -> OpeningTime
     ) -> [ConversationFigures] {
         var conversations: [ConversationFigures] = []
-        var begin = lines.startIndex
-        for (index, line) in lines.enumerated()
-        where index == lines.count - 1 || (line.direction == .inbound && line.kind == .close) {
-            if var one = ConversationFigures(lines[begin...index], of: business, opening) {
-                one.queue = one.persons.isEmpty ? nil : queue
+        var (begin, contact, turn, first) = (0, Contact(), Turn(), Turn())
+        func endConversation(before index: Int) {
+            if let one = ConversationFigures(lines[begin..<index], of: business, first, opening) {
                 conversations.append(one)
             }
-            begin = index + 1
+            (begin, first) = (index, turn)
         }
+        for (index, line) in lines.enumerated() {
+            let isSilent = contact.at.map { $0.advanced(by: silence) <= line.at } ?? false
+            let isNew =
+                line.mayBegin(of: business)
+                && contact.next(at: line.at, isReopened: turn.state == .closed, silence: silence) != nil
+            if isSilent || isNew { endConversation(before: index) }
+            contact.apply(line, of: business)
+            if line.direction == .internal || line.mayBegin(of: business) { turn.apply(line) }
+        }
+        endConversation(before: lines.count)
         return conversations
     }
 
     /// Computes the figures of a conversation; nil when the customer wrote nothing.
     ///
-    /// An answer to the survey alone has figures too, without messages.
+    /// `turn` is that before the lines. An answer to the survey alone has figures too, without messages.
     private init?(
-        _ lines: ArraySlice<ConversationLine>, of business: BusinessID, _ opening: OpeningTime
+        _ lines: ArraySlice<ConversationLine>, of business: BusinessID, _ turn: Turn,
+        _ opening: (_ queue: String?) -> OpeningTime
     ) {
-        func isMessage(_ line: ConversationLine) -> Bool {
-            line.direction == .inbound && !line.isFilesOnly && !line.kind.isTyping && line.kind != .close
-                && !line.answersServer(of: business)
-        }
-        let scores = lines.filter { $0.direction == .internal && $0.kindName == "survey" }
-        guard let start = lines.first(where: isMessage) ?? scores.first, let last = lines.last
+        let scores = lines.filter { $0.isOf("survey") }
+        guard let start = lines.first(where: { $0.mayBegin(of: business) }) ?? scores.first
         else { return nil }
         survey = scores.last?.message["score"]?.int
-        (at, began, hour) = (last.at, start.at, opening.hour(of: start.at))
+        let queues = lines.lazy.filter { $0.isOf("assignment") }.compactMap { $0.message["queue"]?.string }
+        queue = Array(queues).last ?? turn.queue
+        let opening = opening(queue)
+        (at, began, hour) = (start.at, start.at, opening.hour(of: start.at))
+        // The server answers these messages itself.
+        let consents = lines.filter { $0.isOf("consent") }
+        consent = consents.last?.message["state"]?.string
+        let answered = Set(consents.compactMap { $0.message["at"]?.string })
+        var (turn, contact) = (turn, Contact())
+        var waitedForPerson = turn.state == .waiting
         var waitsSince: Timestamp?
-        for line in lines where line.at >= start.at {
-            if isMessage(line) {
+        // The first message that the bot's last answers are about.
+        var answeredByBot: Timestamp?
+        for line in lines {
+            contact.apply(line, of: business)
+            if line.isOf("assignment") {
+                turn.apply(line)
+                if turn.state == .waiting {
+                    waitedForPerson = true
+                    // The line of the answer that hands off may come before that of the hand-off.
+                    waitsSince = waitsSince ?? answeredByBot
+                }
+                answeredByBot = nil
+            } else if line.mayBegin(of: business) {
                 messages += 1
+                if line.isTapback || answered.contains(line.at.rfc3339) { continue }
                 waitsSince = waitsSince ?? line.at
-            } else if line.direction == .internal, line.kindName == "consent" {
-                consent = line.message["state"]?.string
-                // The server answers such a message.
-                waitsSince = nil
-            } else if line.direction == .outbound, line.author != .server, !line.kind.isTyping,
-                line.outcome == ReplyState.Status.accepted.rawValue
-            {
-                answer(line, since: waitsSince, opening)
-                waitsSince = nil
+            } else if line.isAnswer, messages > 0 {
+                if line.author?.isPerson ?? false {
+                    answer(line, since: waitsSince, opening)
+                    (waitsSince, answeredByBot) = (nil, nil)
+                } else if !turn.isWithPeople {
+                    if by == "none" { by = "bot" }
+                    (waitsSince, answeredByBot) = (nil, waitsSince ?? answeredByBot)
+                }
             }
         }
+        at = contact.at ?? start.at
+        if waitedForPerson, by == "bot" { by = "none" }
         isUnanswered = waitsSince != nil
     }
 
     private mutating func answer(
         _ line: ConversationLine, since: Timestamp?, _ opening: OpeningTime
     ) {
-        guard line.author?.isPerson ?? false else {
-            if by == "none" { by = "bot" }
-            return
-        }
         by = "person"
         if let person = line.author?.person?.id, !persons.contains(person) { persons.append(person) }
         guard let since else { return }
@@ -123,14 +166,27 @@ struct ConversationFigures: Hashable, Sendable {
     }
 
     /// The line of a hand-off, which began with the record.
-    static func handOff(_ assignment: Assignment, began: UInt64, _ opening: OpeningTime) -> [UInt8] {
+    static func handOff(
+        _ assignment: Assignment, began: UInt64, queue: String?, _ opening: OpeningTime
+    ) -> [UInt8] {
         let at = assignment.since ?? .now()
         return JSONWriter.object([
             "at": at.rfc3339, "type": "handOff", "key": Int(clamping: began),
             // The handler's reason may quote the customer, so it is not kept.
             "why": assignment.reason == HandOffs.askedFor ? "customer" : "handler",
-            "queue": assignment.placement?.queue, "hour": opening.hour(of: at),
+            "queue": queue, "hour": opening.hour(of: at),
         ])
+    }
+}
+
+extension ConversationLine {
+    /// Whether the line is an ``InternalMessage`` of this type.
+    fileprivate func isOf(_ type: String) -> Bool { direction == .internal && kindName == type }
+
+    /// Whether the line is a message to the customer that is no automatic text of the server.
+    fileprivate var isAnswer: Bool {
+        direction == .outbound && author != .server && !kind.isTyping
+            && outcome == ReplyState.Status.accepted.rawValue
     }
 }
 

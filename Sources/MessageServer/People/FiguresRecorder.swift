@@ -7,9 +7,9 @@ import Synchronization
 
 /// Writes the figures of ended conversations and of hand-offs, in `DATA/figures/SLUG/YYYY-MM-DD.jsonl`.
 ///
-/// A conversation has ended when its file has had no new line for a day. The lines are found by the index of
-/// conversations, in the order of their last lines; the search continues after the time of the last written line,
-/// so that a restart counts no conversation twice. An erasure changes no figure.
+/// A conversation has ended when neither side has written for the business's `newAfterHours`. All conversations are read of
+/// which the index has a line since the last written end, and figures are written in the order of their ends, so that a
+/// restart continues there and counts no conversation twice. An erasure changes no figure.
 struct FiguresRecorder: Sendable {
     let store: Store
     let configuration: CurrentConfiguration
@@ -19,10 +19,9 @@ struct FiguresRecorder: Sendable {
     private let queue = DispatchQueue(label: "balloon.figures")
     private let progress = Progress()
 
-    /// The time without a new line after which a conversation has ended: a day.
-    ///
-    /// The minute more includes the line of a conversation that returns to its handler after a day without a person.
-    static let idleTime = Duration.seconds(24 * 3600 + 60)
+    /// The time until the last message of a conversation has its line.
+    private static let margin = Duration.seconds(60)
+    private static let day = Duration.seconds(86_400)
     /// The days for which figures are kept.
     static let keptDays = 730
     private static let pause = Duration.seconds(300)
@@ -33,17 +32,38 @@ struct FiguresRecorder: Sendable {
     private final class Progress: Sendable {
         struct State {
             var ends: [String: Timestamp] = [:]
+            /// The conversations that were read, with the earliest time at which they may end again.
+            var read: [String: [ConversationDigest: Timestamp]] = [:]
+            /// The hand-offs whose queue is not yet chosen.
+            private var undecided: [UInt64: Assignment] = [:]
             private var handOffs: Set<UInt64> = []
 
-            /// Remembers a hand-off; false when it is known.
+            /// The hand-off to record after a change of its conversation, once; nil when there is none.
             ///
-            /// A report counts a repeated one once.
-            mutating func insert(handOff: UInt64) -> Bool {
+            /// A claim or a close may be earlier than the choice of the queue.
+            mutating func handOff(
+                _ began: UInt64, in assignment: Assignment, isQueueChosen: Bool
+            ) -> Assignment? {
+                // A person who releases the conversation to another one begins a further wait.
+                guard assignment.state == .waiting, assignment.stateRecord == began else {
+                    return undecided.removeValue(forKey: began).flatMap { insert(began) ? $0 : nil }
+                }
+                if !isQueueChosen {
+                    if undecided.count > 100_000 { undecided = [:] }
+                    if !handOffs.contains(began) { undecided[began] = assignment }
+                    return nil
+                }
+                undecided[began] = nil
+                return insert(began) ? assignment : nil
+            }
+
+            private mutating func insert(_ began: UInt64) -> Bool {
                 if handOffs.count > 100_000 { handOffs = [] }
-                return handOffs.insert(handOff).inserted
+                return handOffs.insert(began).inserted
             }
         }
         let state = Mutex(State())
+        let startedAt = Timestamp.now()
     }
 
     init(
@@ -85,56 +105,67 @@ struct FiguresRecorder: Sendable {
     }
 
     private func recordEnded(of business: BusinessConfiguration, at now: Timestamp) throws {
-        let limit = now.advanced(by: .zero - Self.idleTime)
-        var begin = try end(business.slug, before: limit)
-        // One hour after the other, so that the list is short after a long time without the server.
+        let slug = business.slug
+        let limit = now.advanced(by: .zero - business.silence - Self.margin)
+        var begin = try end(slug, before: limit)
+        // One day after the other, so that few figures are in memory after a long time without the server.
         while begin < limit {
-            let end = min(limit, begin.advanced(by: .seconds(3600)))
+            let end = min(limit, begin.advanced(by: Self.day))
+            let known = progress.state.withLock { $0.read[slug] ?? [:] }
             // Without the index of conversations there are no figures.
-            guard let ended = ended(of: business.businessID, in: begin..<end) else { return }
-            for entry in ended.reversed() { try record(entry, of: business, before: limit) }
-            progress.state.withLock { $0.ends[business.slug] = end }
+            guard var names = conversations(of: business.businessID, since: begin) else { return }
+            // One that got a line while the index was read may not be in its list.
+            names.formUnion(known.keys)
+            var read: [ConversationDigest: Timestamp] = [:]
+            var ended: [ConversationFigures] = []
+            for name in names {
+                if let time = known[name], time >= end {
+                    read[name] = time
+                    continue
+                }
+                let (last, all) = try figures(of: name, business)
+                ended += all.filter { $0.at >= begin && $0.at < end }
+                read[name] = (all.map(\.at) + (last.map { [$0] } ?? [])).filter { $0 >= end }.min()
+            }
+            for one in ended.sorted(by: { $0.at < $1.at }) {
+                try files.append(one.json, at: one.at, slug)
+                progress.state.withLock { $0.ends[slug] = one.at.advanced(by: .milliseconds(1)) }
+            }
+            progress.state.withLock { ($0.ends[slug], $0.read[slug]) = (end, read) }
             begin = end
         }
     }
 
-    /// The conversations whose last line is in a range of time, the latest first; nil until the index is ready.
-    private func ended(of business: BusinessID, in time: Range<Timestamp>) -> [IndexEntry]? {
+    /// The conversations with a line since a time; nil until the index is ready.
+    private func conversations(of business: BusinessID, since: Timestamp) -> Set<ConversationDigest>? {
         var query = Store.ConversationQuery(of: business)
-        query.limit = 200
-        (query.since, query.until) = (time.lowerBound, time.upperBound)
-        var ended: [IndexEntry] = []
+        (query.limit, query.since) = (200, since)
+        var names: Set<ConversationDigest> = []
         repeat {
             guard let page = store.conversations(query) else { return nil }
-            ended += page.conversations
+            names.formUnion(page.conversations.map(\.digest))
             query.position = page.next
         } while query.position != nil
-        return ended
+        return names
     }
 
-    private func record(
-        _ entry: IndexEntry, of business: BusinessConfiguration, before limit: Timestamp
-    ) throws {
+    /// The time of the last line in a conversation's file, and the figures of all conversations in it.
+    private func figures(
+        of name: ConversationDigest, _ business: BusinessConfiguration
+    ) throws -> (last: Timestamp?, [ConversationFigures]) {
         let page: ConversationFiles.Page?
         do {
             page = try conversations.page(
-                of: business.businessID, named: entry.digest.hexadecimal, .latest,
-                maximum: Self.lines.maximum, maximumBytes: Self.lines.bytes)
+                of: business.businessID, named: name.hexadecimal, .latest, maximum: Self.lines.maximum,
+                maximumBytes: Self.lines.bytes)
         } catch StoreError.quarantinedConversation {
-            return
+            return (nil, [])
         }
-        // The customer may have written since the index was read: that is the next conversation.
-        let lines = Self.last(
-            (page?.lines.compactMap { ConversationLine($0) } ?? []).filter { $0.at < limit })
-        guard let last = lines.last else { return }
-        let queue =
-            lines.last { $0.kindName == "assignment" && $0.message["queue"] != nil }?.message["queue"]?
-            .string
-            ?? store.assignment(of: business.businessID, last.customer).placement?.queue
-        let all = ConversationFigures.all(
-            lines, of: business.businessID, queue: queue, openingTime(business.businessID, queue))
-        for one in all { try files.append(one.json, at: one.at, business.slug) }
-        progress.state.withLock { $0.ends[business.slug] = last.at.advanced(by: .milliseconds(1)) }
+        let lines = page?.lines.compactMap { ConversationLine($0) } ?? []
+        let all = ConversationFigures.all(lines, of: business.businessID, after: business.silence) { queue in
+            openingTime(business.businessID, queue)
+        }
+        return (lines.last?.at, all)
     }
 
     private func openingTime(_ business: BusinessID, _ queue: String?) -> OpeningTime {
@@ -156,32 +187,46 @@ struct FiguresRecorder: Sendable {
             }
             if let found { return found.advanced(by: .milliseconds(1)) }
         }
-        return limit.advanced(by: .zero - Self.idleTime)
+        return limit.advanced(by: .zero - Self.day)
     }
 
-    /// The lines of the last conversation: those after the last pause of ``idleTime``.
-    private static func last(_ lines: [ConversationLine]) -> [ConversationLine] {
-        let begin = lines.indices.dropFirst().last { index in
-            lines[index - 1].at.advanced(by: idleTime) < lines[index].at
-        }
-        return Array(lines[(begin ?? 0)...])
-    }
-
-    /// Records a hand-off when its conversation is first seen waiting in its queue.
+    /// Records a hand-off when its queue is chosen, or when a person or a close ends the wait before.
+    ///
+    /// The store's follower calls this for each change, and the watch for each waiting conversation, in case the process ended
+    /// before the line was written. Never blocks.
     func record(_ assignment: Assignment, of business: BusinessID) {
-        guard assignment.state == .waiting, let began = assignment.began?.record,
-            let known = configuration[business],
-            known.people?.queues.isEmpty ?? true || assignment.placement?.rule != nil,
-            progress.state.withLock({ $0.insert(handOff: began) })
-        else { return }
-        let line = ConversationFigures.handOff(
-            assignment, began: began, openingTime(business, assignment.placement?.queue))
-        queue.async { [files, logger] in
-            do { try files.append(line, at: assignment.since ?? .now(), known.slug) } catch {
+        guard let began = assignment.began?.record, let known = configuration[business] else { return }
+        let isChosen = known.people?.queues.isEmpty ?? true || assignment.placement?.rule != nil
+        let handOff = progress.state.withLock {
+            $0.handOff(began, in: assignment, isQueueChosen: isChosen)
+        }
+        guard let handOff else { return }
+        queue.async { [self] in
+            let people = people[business]
+            let chosen = people?.queue(assignment.placement?.queue)
+            let line = ConversationFigures.handOff(
+                handOff, began: began, queue: chosen?.id,
+                people?.openingTime(of: chosen) ?? OpeningTime(hours: nil, closings: []))
+            let at = handOff.since ?? .now()
+            do {
+                if at < progress.startedAt, try hasHandOff(began, at: at, known.slug) { return }
+                try files.append(line, at: at, known.slug)
+            } catch {
                 logger.warning(
                     "the figure of a hand-off is lost",
                     metadata: ["business": "\(known.slug)", "error": "\(error)"])
             }
         }
+    }
+
+    /// Whether an earlier process has written a hand-off.
+    private func hasHandOff(_ began: UInt64, at: Timestamp, _ slug: String) throws -> Bool {
+        guard let path = try files.paths(slug, since: at).min() else { return false }
+        var isFound = false
+        let key = Array("\"key\":\(began),".utf8)
+        try FiguresReport.forEachLine(of: path) { line in
+            isFound = isFound || line.firstPosition(of: key) != nil
+        }
+        return isFound
     }
 }

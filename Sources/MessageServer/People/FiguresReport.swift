@@ -84,7 +84,6 @@ package struct FiguresReport: Sendable {
         let files = DayFiles(directory: dataDirectory + "/figures", prefix: Self.prefix)
         var groups: [String: Row] = [:]
         var sum = Row()
-        var handOffs: Set<Int> = []
         let (begin, end) = (from.rfc3339, to.rfc3339)
         for path in try files.paths(slug, since: from).sorted() {
             let name = path.split(separator: "/").last.map { String($0.prefix(10)) } ?? ""
@@ -96,7 +95,6 @@ package struct FiguresReport: Sendable {
                     return
                 }
                 guard at >= begin, at < end else { return }
-                if let key = root["key"]?.int, !handOffs.insert(key).inserted { return }
                 sum.add(root)
                 switch grouping {
                 case .hour:

@@ -18,11 +18,14 @@ package struct NewConversation: Hashable, Sendable {
 }
 
 /// The facts about a conversation's lines that decide whether the next message begins a new one.
-struct Contact: Hashable, Sendable {
+package struct Contact: Hashable, Sendable {
     /// The time of the last message of either side; nil when there is none.
-    var at: Timestamp?
+    package internal(set) var at: Timestamp?
     /// Whether the customer's last message closed the conversation.
     var isClosed = false
+
+    /// The facts about no lines.
+    package init() {}
 
     /// Applies a line.
     mutating func apply(_ entry: ConversationEntry) {
@@ -33,7 +36,7 @@ struct Contact: Hashable, Sendable {
     }
 
     /// Applies a line of the business that was read from the file.
-    mutating func apply(_ line: ConversationLine, of business: BusinessID) {
+    package mutating func apply(_ line: ConversationLine, of business: BusinessID) {
         guard !line.isFilesOnly, !line.answersServer(of: business) else { return }
         apply(
             at: line.at, line.kind, isInbound: line.direction == .inbound,
@@ -48,7 +51,7 @@ struct Contact: Hashable, Sendable {
     }
 
     /// Returns the conversation that begins with a message at `time`; nil when the message continues this one.
-    func next(at time: Timestamp, isReopened: Bool, silence: Duration) -> NewConversation? {
+    package func next(at time: Timestamp, isReopened: Bool, silence: Duration) -> NewConversation? {
         guard let at, !isClosed, !isReopened, at.advanced(by: silence) > time else {
             return NewConversation(lastContact: at)
         }
@@ -75,7 +78,7 @@ extension ConversationLine {
     }
 
     /// Whether the line is a customer's message that may begin a conversation.
-    func mayBegin(of business: BusinessID) -> Bool {
+    package func mayBegin(of business: BusinessID) -> Bool {
         direction == .inbound && !isFilesOnly && !kind.isTyping && kind != .close
             && !answersServer(of: business)
     }

@@ -9,8 +9,8 @@ extension People {
         static let configuration = CommandConfiguration(
             abstract: "Report about the ended conversations of a business.",
             discussion: """
-                A conversation has ended when its file has had no new line for a day. Times of answers are in seconds. \
-                Reads the figures of the data directory; a server may run meanwhile.
+                A conversation has ended when neither side has written for "newAfterHours", by default a day. Times of \
+                answers are in seconds. Reads the figures of the data directory; a server may run meanwhile.
                 """)
 
         @Argument(help: "The business's slug.")

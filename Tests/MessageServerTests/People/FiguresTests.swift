@@ -16,15 +16,20 @@ import Testing
     private static let day = Int64(86_400_000)
 
     /// The lines of a conversation: who, and the seconds since its begin.
+    ///
+    /// `waiting` is the line of an assignment, also with a queue: `waiting returns`.
     private func lines(_ steps: [(String, Int64)]) throws -> [ConversationLine] {
         try steps.enumerated().map { index, step in
-            let (who, seconds) = step
+            let (words, seconds) = step
+            let parts = words.split(separator: " ").map(String.init)
+            let who = parts[0]
+            let isAssignment = Assignment.State(rawValue: who) != nil
             let json = JSONWriter.object { writer in
                 writer.field("seq", index + 1)
                 writer.field("at", Timestamp(milliseconds: seconds * 1000).rfc3339)
-                let direction =
-                    ["customer", "close", "typing"].contains(who)
-                    ? "inbound" : ["consent", "survey"].contains(who) ? "internal" : "outbound"
+                let isInbound = ["customer", "tapback", "close", "typing"].contains(who)
+                let isInternal = isAssignment || ["consent", "survey"].contains(who)
+                let direction = isInbound ? "inbound" : isInternal ? "internal" : "outbound"
                 writer.field("direction", direction)
                 writer.field("id", "m\(index)")
                 let kinds = [
@@ -41,13 +46,97 @@ import Testing
                     if author == "person" { writer.object("person") { $0.field("id", who) } }
                 }
                 writer.object("message") {
-                    $0.field("type", who)
-                    if who == "consent" { $0.field("state", "withdrawn") }
+                    $0.field("type", isAssignment ? "assignment" : who)
+                    if isAssignment {
+                        $0.field("state", who)
+                        $0.field("queue", parts.dropFirst().first)
+                    }
+                    if who == "tapback" { $0.field("body", "Liked “Hello”") }
+                    if who == "consent" {
+                        $0.field("state", "withdrawn")
+                        $0.field("at", Timestamp(milliseconds: steps[index - 1].1 * 1000).rfc3339)
+                    }
                     if who == "survey" { $0.field("score", 5) }
                 }
             }
             return try #require(ConversationLine(json))
         }
+    }
+
+    struct Row: CustomTestStringConvertible {
+        let name: String
+        let lines: [(String, Int64)]
+        /// For each conversation: who resolved it, the messages, the seconds of the answers, and the rest.
+        let expected: [String]
+        var testDescription: String { name }
+    }
+
+    @Test(arguments: [
+        Row(
+            name: "the bot's answer that hands off is no answer, before the line of the hand-off",
+            lines: [("customer", 0), ("bot", 1), ("waiting", 2), ("person", 60), ("ana", 70)],
+            expected: ["person 1 70"]),
+        Row(
+            name: "and after it",
+            lines: [
+                ("customer", 0), ("bot", 1), ("customer", 5), ("waiting", 6), ("bot", 7), ("person", 60),
+                ("ana", 65), ("customer", 100), ("program", 105), ("ana", 130),
+            ],
+            expected: ["person 3 60 30"]),
+        Row(
+            name: "a person who begins by herself answers nothing",
+            lines: [("customer", 0), ("bot", 1), ("person", 60), ("ana", 70)], expected: ["person 1"]),
+        Row(
+            name: "a customer who waits for a person is not the bot's, and the queue is known",
+            lines: [("customer", 0), ("bot", 1), ("waiting", 2), ("waiting returns", 3), ("handler", 80)],
+            expected: ["none 1 returns unanswered"]),
+        Row(
+            name: "nor is one to whom the bot writes again",
+            lines: [("customer", 0), ("waiting", 1), ("handler", 80), ("bot", 81)], expected: ["none 1"]),
+        Row(
+            name: "a tapback needs no answer", lines: [("customer", 0), ("bot", 1), ("tapback", 2)],
+            expected: ["bot 2"]),
+        Row(
+            name: "nor does a word about notices, and the question before it does",
+            lines: [("customer", 0), ("bot", 1), ("customer", 2), ("customer", 3), ("consent", 4)],
+            expected: ["bot 3 unanswered"]),
+        Row(
+            name: "a close by the business ends a conversation, to which the survey belongs",
+            lines: [
+                ("customer", 0), ("waiting returns", 1), ("person returns", 2), ("ana", 3), ("closed", 4),
+                ("survey", 5), ("customer", 9), ("bot", 10), ("customer", 11), ("bot", 12),
+            ],
+            expected: ["person 1 3 returns survey", "bot 2"]),
+        Row(
+            name: "the person writes again after the own close",
+            lines: [
+                ("customer", 0), ("bot", 1), ("closed", 2), ("person", 3), ("ana", 4), ("customer", 9),
+                ("ana", 12),
+            ],
+            expected: ["person 2 3"]),
+        Row(
+            name: "a silence ends a conversation, and the person keeps the queue",
+            lines: [
+                ("customer", 0), ("waiting returns", 1), ("person returns", 2), ("ana", 3),
+                ("customer", 3602), ("ana", 3605), ("customer", 7205), ("ana", 7206), ("survey", 9000),
+                ("survey", 90_000),
+            ],
+            expected: [
+                "person 2 3 3 returns", "person 1 1 returns survey", "none 0 returns survey",
+            ]),
+    ])
+    func `figures follow the assignments, the closes and the silences`(_ row: Row) throws {
+        let found = ConversationFigures.all(
+            try lines(row.lines), of: BusinessID("b"), after: .seconds(3600)
+        ) { _ in OpeningTime(hours: nil, closings: []) }
+        let words = found.map { one in
+            let times = ([one.first].compactMap(\.self) + one.later).map { "\($0 / 1000)" }
+            let rest = [
+                one.queue, one.isUnanswered ? "unanswered" : nil, one.survey == nil ? nil : "survey",
+            ]
+            return ([one.by, "\(one.messages)"] + times + rest.compactMap(\.self)).joined(separator: " ")
+        }
+        #expect(words == row.expected)
     }
 
     @Test
@@ -57,9 +146,9 @@ import Testing
         let found = Self.all(
             try lines([
                 ("customer", 0), ("bot", 1), ("typing", 9), ("customer", 10), ("server", 11),
-                ("customer", 20), ("ana", 70),
+                ("customer", 20), ("person returns", 60), ("ana", 70),
                 ("customer", 100), ("ben", 130), ("ana", 140), ("customer", 200), ("refused", 201),
-            ]), queue: "returns")
+            ]))
         let one = try #require(found.first)
         #expect(
             found.count == 1 && one.by == "person" && one.persons == ["ana", "ben"] && one.queue == "returns")
@@ -72,7 +161,7 @@ import Testing
         let found = Self.all(
             try lines([
                 ("program", 0), ("customer", 5), ("bot", 6), ("close", 7), ("customer", 20), ("consent", 21),
-            ]), queue: "q")
+            ]))
         #expect(found.map(\.by) == ["bot", "none"])
         #expect(found.map(\.isUnanswered) == [false, false])
         #expect(found.map(\.consent) == [nil, "withdrawn"] && found.map(\.queue) == [nil, nil])
@@ -88,7 +177,8 @@ import Testing
         let evening = Int64(16 * 3600 + 59 * 60)
         let found = ConversationFigures.all(
             try lines([("customer", evening), ("ana", evening + 15 * 3600 + 120)]), of: BusinessID("b"),
-            queue: nil, opening)
+            after: NewConversation.silence
+        ) { _ in opening }
         let one = try #require(found.first)
         #expect(one.first == 54_120_000 && one.firstOpen == 120_000 && one.hour == 17)
         let directory = TemporaryDirectory()
@@ -99,21 +189,23 @@ import Testing
         #expect(rows[1].row.first.seconds(0.5) == 54_120 && rows[1].row.firstOpen.seconds(0.5) == 120)
     }
 
-    private static func all(_ lines: [ConversationLine], queue: String? = nil) -> [ConversationFigures] {
-        ConversationFigures.all(
-            lines, of: BusinessID("b"), queue: queue, OpeningTime(hours: nil, closings: []))
+    private static func all(_ lines: [ConversationLine]) -> [ConversationFigures] {
+        ConversationFigures.all(lines, of: BusinessID("b"), after: NewConversation.silence) { _ in
+            OpeningTime(hours: nil, closings: [])
+        }
     }
 
     private func report(
-        _ directory: TemporaryDirectory, by: FiguresReport.Grouping? = nil, days: ClosedRange<Int64> = 0...9
+        _ directory: TemporaryDirectory, data: String? = nil, by: FiguresReport.Grouping? = nil,
+        days: ClosedRange<Int64> = 0...9
     ) throws -> FiguresReport {
         try FiguresReport(
-            dataDirectory: directory.path, slug: "one",
+            dataDirectory: data.map { directory.file($0) } ?? directory.path, slug: "one",
             from: Timestamp(milliseconds: days.lowerBound * Self.day),
             to: Timestamp(milliseconds: days.upperBound * Self.day), by: by)
     }
 
-    @Test func `a report sums lines up by group, counts a repeated hand-off once, and skips damage`() throws {
+    @Test func `a report sums lines up by group, and skips damage`() throws {
         let directory = TemporaryDirectory()
         let files = DayFiles(directory: directory.file("figures"), prefix: FiguresReport.prefix)
         func write(_ json: String, _ day: Int64 = 1) throws {
@@ -126,7 +218,7 @@ import Testing
         }
         let handOff =
             #"{"at":"1970-01-02T10:00:00.000Z","type":"handOff","key":7,"why":"customer","queue":"q1"}"#
-        for _ in 1...2 { try write(handOff) }
+        try write(handOff)
         try write("not JSON")
         try write(
             #"{"at":"1970-01-06T00:00:00.000Z","type":"conversation","by":"bot","consent":"given","unanswered":true}"#,
@@ -193,15 +285,10 @@ import Testing
         let path = "/v1/businesses/one/conversations?limit=1"
         #expect(
             try await eventually { try await server.api(path).json["conversations"]?[0]?["lines"]?.int == 2 })
-        let configuration = server.configuration
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let now = Timestamp.now()
-        let current = CurrentConfiguration(configuration)
-        let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
         for _ in 1...2 {
             // Each recorder is that of a new process.
-            let recorder = FiguresRecorder(
-                server.running.store, current, PeopleSettings(current, presence), logger: logger)
+            let recorder = recorder(server.configuration, server.running.store)
             recorder.recordEnded(at: now)
             for _ in 1...2 { recorder.recordEnded(at: now.advanced(by: .seconds(25 * 3600))) }
         }
@@ -210,5 +297,83 @@ import Testing
         let csv = try await server.api("/v1/businesses/one/report.csv")
         #expect(csv.header("Content-Type") == "text/csv")
         #expect(String(decoding: csv.body, as: UTF8.self).contains("\"\",1,1,0,"))
+    }
+
+    @Test func `each conversation is recorded once, also when its customer has written again`() async throws {
+        let server = try await ServerUnderTest.withAPI { $0.businesses[0].silence = .seconds(2 * 3600) }
+        let customer = server.customer()
+        let store = server.running.store
+        // No handler answers, whose lines would be of today.
+        _ = try await store.assign(.claim(Self.ana), customer.business, customer.id)
+        let now = Timestamp.now()
+        for hours in [12, 6, 1] {
+            let message = ReceivedMessage(
+                business: customer.business, customer: customer.id, id: .random(),
+                message: customer.message(.text, text: "Hello"),
+                receivedAt: now.advanced(by: .seconds(-3600 * hours)))
+            _ = await withCheckedContinuation { continuation in
+                store.append(message) { continuation.resume(returning: $0) }
+            }
+        }
+        let path = "/v1/businesses/one/conversations?limit=1"
+        #expect(
+            try await eventually { try await server.api(path).json["conversations"]?[0]?["lines"]?.int == 3 })
+        for (minutes, count) in [(0, 2), (60, 2), (90, 3)] {
+            // Each recorder is that of a new process.
+            let recorder = recorder(server.configuration, store)
+            for _ in 1...2 { recorder.recordEnded(at: now.advanced(by: .seconds(minutes * 60))) }
+            let rows = try await server.api("/v1/businesses/one/report").json["rows"]
+            #expect(rows?[0]?["conversations"]?.int == count, "\(minutes)")
+        }
+    }
+
+    private static let ana = Person(id: "ana") ?? { fatalError("an invalid identifier in a test") }()
+
+    private func recorder(_ configuration: ServerConfiguration, _ store: Store) -> FiguresRecorder {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let current = CurrentConfiguration(configuration)
+        let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
+        return FiguresRecorder(store, current, PeopleSettings(current, presence), logger: logger)
+    }
+
+    /// Customers who wait, whom a person takes before the rules have chosen a queue, and to whom a person writes unasked.
+    @Test func `each hand-off has one figure, also over a restart`() async throws {
+        let directory = TemporaryDirectory()
+        var people = PeopleConfiguration(text: "Soon.")
+        people.queues = [QueueConfiguration(id: "general"), QueueConfiguration(id: "returns")]
+        let business = ServerUnderTest.business
+        let (waits, taken, unasked) = (CustomerID("waits"), CustomerID("taken"), CustomerID("unasked"))
+        let test = try await PipelineUnderTest(RecordingHandler(), in: directory, people: people)
+        for customer in [waits, taken, unasked] { await test.append("Hello", from: customer.rawValue) }
+        for customer in [waits, taken] {
+            _ = try await test.store.assign(
+                .handOff(reason: HandOffs.askedFor, Placement(queue: "returns")), business, customer)
+        }
+        for customer in [taken, unasked] {
+            _ = try await test.store.assign(.claim(Self.ana), business, customer)
+            // A transfer is no hand-off of the bot.
+            _ = try await test.store.assign(.releaseToWaiting(), business, customer)
+        }
+        func handOffs() throws -> Int {
+            try report(directory, data: "data", days: 0...100_000).rows[0].row.askedFor
+        }
+        #expect(try await eventually { try handOffs() == 1 }, "the one that was taken")
+        for _ in 1...2 { await test.watch.look(at: .now()) }
+        #expect(try await eventually { try handOffs() == 2 })
+        await test.stop(test.run())
+        let restarted = try await PipelineUnderTest(RecordingHandler(), in: directory, people: people)
+        await restarted.watch.look(at: .now())
+        // The same customer is handed off again.
+        for change in [.claim(Self.ana), .releaseToHandler(), .handOff(reason: HandOffs.askedFor)]
+            as [AssignmentChange]
+        {
+            _ = try await restarted.store.assign(change, business, waits)
+        }
+        await restarted.watch.look(at: .now())
+        #expect(try await eventually { try handOffs() == 3 })
+        await restarted.stop(restarted.run())
+        let all = try report(directory, data: "data", by: .queue, days: 0...100_000)
+        #expect(all.rows.map(\.name) == ["", "general", "returns"])
+        #expect(all.rows.map(\.row.askedFor) == [3, 1, 2] && all.rows[0].row.handedOff == 0)
     }
 }
