@@ -51,7 +51,10 @@ struct Notices: Sendable {
 
     /// Begins to record the answer in a message that was just recorded; the delivery repeats it if it fails.
     func record(_ event: InboundEvent, of message: UnrecordedMessage) {
-        guard let answer = answer(in: event, at: message.receivedAt) else { return }
+        // A choice whose customer is not known now is recorded by the delivery.
+        guard let answer = answer(in: event, at: message.receivedAt),
+            (try? isTooLate(answer, event)) == false
+        else { return }
         store.beginRecording(
             answer, by: .server, as: Self.record(of: event), of: event.business, event.customer)
     }
@@ -61,9 +64,16 @@ struct Notices: Sendable {
         guard !delivery.isInternal, !delivery.isReplay, !delivery.isReplyFailure,
             let answer = answer(in: event, at: delivery.receivedAt)
         else { return false }
+        if try await onDisk({ try isTooLate(answer, event) }) { return true }
         try await store.record(
             answer, by: .server, as: Self.record(of: event), of: event.business, event.customer)
         return true
+    }
+
+    /// Whether the answer is a choice in an older list of types after a withdrawal, which only the customer's word ends.
+    private func isTooLate(_ answer: InternalMessage, _ event: InboundEvent) throws -> Bool {
+        guard case .consent(let consent) = answer, !consent.types.isEmpty else { return false }
+        return try store.details(of: event.business, event.customer).consent?.isGiven == false
     }
 
     /// Sends the confirmation of a recorded answer, once for each; blocks while it reads the conversation.
@@ -107,26 +117,27 @@ struct Notices: Sendable {
 
     /// Returns why a program may not send a message now; nil when it may.
     ///
-    /// Blocks while it reads the conversation.
+    /// After a withdrawal no message with a purpose may be sent. Blocks while it reads the conversation.
     func refusal(
         of purpose: String?, _ kind: Kind?, by author: MessageAuthor, _ business: BusinessID,
         _ customer: CustomerID, at now: Timestamp = .now()
     ) throws -> NoConsent? {
         guard let notices = settings(business), !author.isPerson, author != .server,
-            kind != .authentication, kind != .applePay,
-            let last = try store.lastMessageTime(of: business, customer),
-            last.advanced(by: notices.activeTime) < now
+            kind != .authentication, kind != .applePay
         else { return nil }
         let consent = try store.details(of: business, customer).consent
+        if purpose != nil, consent?.isGiven == false { return .withdrawn }
+        // A customer without a message is invited by a telephone number, or the message was too old to keep.
+        let last = try store.lastMessageTime(of: business, customer)
+        let mayBeInvited = customer.rawValue.hasPrefix("tel:")
+        if last.map({ $0.advanced(by: notices.activeTime) >= now }) ?? mayBeInvited { return nil }
         switch purpose {
         case NoticesConfiguration.accountPurpose?:
-            if consent?.isGiven == false { return .withdrawn }
             return try store.hasSent(Self.accountSentence, to: customer, of: business)
                 ? nil : .sentenceMissing
         case let type?
         where type == NoticesConfiguration.marketingPurpose || notices.types.contains { $0.id == type }:
             guard let consent else { return .notGiven }
-            guard consent.isGiven else { return .withdrawn }
             if let time = notices.lapseTime, consent.at.advanced(by: time) < now { return .lapsed }
             let isChosen = consent.types.isEmpty || consent.types.contains(type)
             return isChosen || type == NoticesConfiguration.marketingPurpose ? nil : .typeNotChosen

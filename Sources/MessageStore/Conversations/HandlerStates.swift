@@ -57,7 +57,7 @@ final class HandlerStates: Sendable {
             var content = try self.read(ConversationPath.state(key))
             guard content.decision < decision else { return }
             (content.state, content.decision) = (state, decision)
-            try self.write(content, key)
+            try self.write(content, ConversationPath.state(key))
         }
     }
 
@@ -73,7 +73,7 @@ final class HandlerStates: Sendable {
                 content.customer.apply(message)
                 guard content.customer != before else { return }
                 content.customerRecord = record
-                try self.write(content, key)
+                try self.write(content, ConversationPath.state(key))
             }
         }
         try result.get()
@@ -81,15 +81,23 @@ final class HandlerStates: Sendable {
 
     /// Removes the file of a conversation without lines, unless the journal still has a record of it.
     ///
-    /// That is so for `record` and later ones.
+    /// That is so for `record` and later ones. Of a customer who wants no more messages this fact stays, without words.
     func remove(_ name: ConversationName, before record: UInt64) async throws {
         guard hasAny.load(ordering: .acquiring) else { return }
-        let path = directory + "/" + name.path.dropLast()
+        let file = String(name.path.dropLast())
+        let path = directory + "/" + file
         try await queue.run { () throws(StoreError) in
             guard let bytes = try DataFiles().read(path) else { return }
             let root = try? JSONDocument(bytes).root
             let last = [root?["decision"], root?["customer"]?["record"]].compactMap { $0?.int }.max()
             guard last.map({ UInt64(clamping: $0) < record }) ?? false else { return }
+            let content = try self.read(file)
+            if var consent = content.customer.consent, !consent.isGiven {
+                consent.words = nil
+                var kept = Content(customerRecord: content.customerRecord)
+                kept.customer.consent = consent
+                return try self.write(kept, file)
+            }
             try StoreError.naming(path) { () throws(SystemError) in try Directory.remove(path) }
         }
     }
@@ -114,8 +122,8 @@ final class HandlerStates: Sendable {
             customerRecord: number(root["customer"]?["record"]))
     }
 
-    private func write(_ content: Content, _ key: ConversationKey) throws(StoreError) {
-        let path = directory + "/" + ConversationPath.state(key)
+    private func write(_ content: Content, _ name: String) throws(StoreError) {
+        let path = directory + "/" + name
         let text = JSONWriter.object(reservingCapacity: (content.state?.count ?? 0) + 256) { writer in
             writer.field("format", 1)
             writer.field("decision", Int(clamping: content.decision))

@@ -136,7 +136,12 @@ package struct CustomerDetails: Hashable, Sendable {
             for tag in message["addTags"]?.elements.compactMap(\.string) ?? []
             where tags.count < Self.maximumTags { tags.insert(tag) }
             self.tags = tags.sorted()
-        case "consent": consent = Consent(message) ?? consent
+        case "consent":
+            // A choice in an older list of types ends no withdrawal; only the customer's word does.
+            guard let answer = Consent(message), answer.types.isEmpty || consent?.isGiven != false else {
+                break
+            }
+            consent = answer
         default: break
         }
     }

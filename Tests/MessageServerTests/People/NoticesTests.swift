@@ -3,7 +3,6 @@ import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import HandlerKit
-import MessageStore
 import ServerTestSupport
 import Simulator
 import Synchronization
@@ -11,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import MessageServer
+@testable import MessageStore
 
 /// The consent of customers: words, confirmations, events, and the messages of programs that need it.
 @Suite struct NoticesTests {
@@ -212,6 +212,33 @@ import Testing
         #expect(await server.gateway.waitForMessages(count: 4, customer: customer.id).count == 4)
     }
 
+    @Test func `a choice after a withdrawal is no consent, and an active customer gets no purpose`()
+        async throws
+    {
+        let shop = Shop()
+        let (server, customer, path) = try await server(shop, Self.notices(types: true))
+        func consents(_ state: String) async throws -> Bool {
+            try await eventually { try await server.api(path).json["consent"]?["state"]?.string == state }
+        }
+        try await say(["subscribe"], customer)
+        #expect(try await consents("given"))
+        try await say(["stop"], customer)
+        #expect(try await consents("withdrawn"))
+        try await answer(
+            .types, #""listPicker":{"sections":[{"items":[{"identifier":"orders","title":"Orders"}]}]}"#,
+            customer)
+        try await say(["Hello again"], customer)
+        #expect(await eventually { shop.begins == [true, false] })
+        #expect(try await consents("withdrawn") && shop.consents.count == 2)
+        for purpose in ["account", "marketing", "orders"] {
+            let body = #"{"text":"News","purpose":"\#(purpose)"}"#
+            #expect(try await send(server, path, body).problem == "no-consent", "\(purpose)")
+        }
+        #expect(try await send(server, path, #"{"text":"Your answer"}"#).problem == nil)
+        try await say(["subscribe"], customer)
+        #expect(try await consents("given"))
+    }
+
     @Test(arguments: ["9223372036854775807", "-1", "5", "-9223372036854775808"])
     func `an answer to the survey with an index that no choice has is no score`(index: String) async throws {
         let shop = Shop()
@@ -251,12 +278,45 @@ import Testing
         }
     }
 
-    @Test func `a lapsed consent counts no more`() throws {
-        let now = Timestamp(milliseconds: 100 * 86_400_000)
-        var notices = Self.notices()
-        notices.lapseTime = .seconds(10 * 86_400)
-        let consent = Consent(isGiven: true, at: Timestamp(milliseconds: 0), words: nil, types: [])
-        #expect(notices.lapseTime.map { consent.at.advanced(by: $0) < now } == true)
+    /// A consent lapses after ten days.
+    ///
+    /// A customer without a kept message is not active, unless invited.
+    @Test(
+        arguments: [
+            ("tel:+49301", false, nil, nil, 0, nil), ("tel:+49301", false, false, "marketing", 0, .withdrawn),
+            ("c", true, nil, nil, 0, nil), ("c", true, true, "marketing", 99, nil),
+            ("c", true, false, nil, 0, nil),
+            ("c", true, false, "account", 0, .withdrawn), ("c", true, false, "orders", 0, .withdrawn),
+            ("c", false, nil, nil, 0, .purposeMissing), ("c", false, nil, "account", 0, .sentenceMissing),
+            ("c", false, nil, "marketing", 0, .notGiven), ("c", false, true, "marketing", 9, nil),
+            ("c", false, true, "marketing", 11, .lapsed), ("c", false, false, nil, 0, .purposeMissing),
+            ("c", false, false, "account", 99, .withdrawn), ("c", false, false, "marketing", 99, .withdrawn),
+        ] as [(String, Bool, Bool?, String?, Int, NoConsent?)])
+    func `a program's message is refused by the purpose, the customer's last word and its age`(
+        _ customer: String, _ hasWritten: Bool, _ consent: Bool?, _ purpose: String?, _ days: Int,
+        _ expected: NoConsent?
+    ) async throws {
+        let test = try await PipelineUnderTest(RecordingHandler()) {
+            $0.notices = Self.notices(types: true)
+            $0.notices?.lapseTime = .seconds(10 * 86_400)
+        }
+        let running = test.run()
+        if hasWritten {
+            await test.append("hello", from: customer)
+            await test.stages.count(1) { $0.stage == .finish }
+        }
+        let (business, customer, now) = (ServerUnderTest.business, CustomerID(customer), Timestamp.now())
+        if let consent {
+            let answer = Consent(
+                isGiven: consent, at: now.advanced(by: .seconds(-86_400 * days)), words: "word", types: [])
+            try test.store.states.apply(
+                InternalMessage.consent(answer).json(of: "b"), recordedBy: 1,
+                of: ConversationKey(business: business, customer: customer))
+        }
+        let refusal = try test.pipeline.notices.refusal(
+            of: purpose, .text, by: .program, business, customer, at: now)
+        #expect(refusal == expected)
+        await test.stop(running)
     }
 
     @Test func `the purpose never reaches Apple`() async throws {

@@ -113,6 +113,18 @@ import Testing
         #expect(details.tags.count == CustomerDetails.maximumTags)
     }
 
+    @Test func `a choice in an older list of types ends no withdrawal`() throws {
+        var details = CustomerDetails()
+        let at = Timestamp(milliseconds: 0)
+        for (isGiven, types, isGivenAfter) in [
+            (true, ["news"], true), (false, [], false), (true, ["news"], false), (true, [], true),
+        ] {
+            let answer = InternalMessage.consent(Consent(isGiven: isGiven, at: at, words: nil, types: types))
+            details.apply(try JSONDocument(answer.json(of: "b")).root)
+            #expect(details.consent?.isGiven == isGivenAfter, "\(types)")
+        }
+    }
+
     @Test func `a search finds a name, a tag and a note, and no removed tag`() async throws {
         let store = try open()
         store.keepIndex(true)

@@ -149,6 +149,25 @@ struct TrimmingTests {
         try verify()
     }
 
+    @Test func `a withdrawal stays when a conversation is removed, until an erasure`() async throws {
+        let store = try await prepare([99, 98])
+        let withdrawn = Consent(isGiven: false, at: now, words: "STOP, all of you", types: [])
+        for (record, message) in [
+            InternalMessage.customer(name: "Ana", addTags: ["vip"]), .consent(withdrawn),
+        ].enumerated() {
+            try store.states.apply(message.json(of: "b"), recordedBy: UInt64(record + 1), of: key)
+        }
+        try await store.states.keep(Array(#"{"cart":1}"#.utf8), decidedBy: 2, of: key)
+        #expect(try await store.trim(keepingDays: [business: 10], now: now).removed == 1)
+        var kept = CustomerDetails()
+        kept.consent = Consent(isGiven: false, at: now, words: nil, types: [])
+        #expect(try store.details(of: business, customer) == kept)
+        #expect(try await store.state(of: business, customer) == nil)
+        _ = try await store.erase([customer])
+        #expect(try store.details(of: business, customer) == CustomerDetails())
+        await store.close()
+    }
+
     @Test func `nothing is trimmed for another business, while a backup runs, and without an index`()
         async throws
     {
