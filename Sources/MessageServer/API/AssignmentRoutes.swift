@@ -153,18 +153,8 @@ struct AssignmentRoutes: Sendable {
             writer.key("conversation")
             writer.raw(facts.answer(in: store.identity).body)
         }
-        answer.audit = audit(taken.assignment, of: business, taken.customer)
+        answer.audit = store.audit(taken.assignment.assignee, of: business, taken.customer)
         return answer
-    }
-
-    /// Completes the line of the audit log about a change.
-    private func audit(
-        _ assignment: Assignment, of business: BusinessID, _ customer: CustomerID
-    ) -> @Sendable (inout AuditLog.Entry) -> Void {
-        { [store] entry in
-            entry.conversations = store.ledgerNames(of: customer, business)
-            entry.assigned = assignment.person?.id
-        }
     }
 
     private func change(
@@ -174,7 +164,8 @@ struct AssignmentRoutes: Sendable {
         let facts = try ConversationFacts.latest(of: request, files, store)
         guard let customer = facts.customer else { throw APIProblem(.notFound) }
         let tags = request.list("if-match")
-        let assignment = try await store.assign(change, business, customer) {
+        let conversation = ConversationID(business: business, customer: customer)
+        let assignment = try await watch.assign(change, in: conversation, saysOpening: saysOpening) {
             [identity = store.identity, token = request.token] assignment, isClosed in
             let tag = ConversationFacts.tag(assignment, isClosed: isClosed, in: identity)
             if let tags, !EntityTag.isStrongMatch(tag, tags) { return .changed }
@@ -186,17 +177,25 @@ struct AssignmentRoutes: Sendable {
             }
             return .claimed(by: holder)
         }
-        let conversation = ConversationID(business: business, customer: customer)
-        if case .claim = change { watch.recordSign(in: conversation) }
-        if saysOpening { try await watch.sayOpening(in: conversation, assignment) }
-        if !assignment.isAssigned {
-            try await watch.askSurvey(in: conversation, facts.assignment)
-        } else {
-            watch.waits.end(in: conversation)
-            watch.wakeUp()
-        }
         var answer = facts.changed(to: assignment).answer(in: store.identity)
-        answer.audit = audit(assignment, of: business, customer)
+        answer.audit = store.audit(assignment.assignee, of: business, customer)
         return answer
+    }
+}
+
+extension Assignment {
+    /// The person who has the conversation, or to whom it is offered; nil when nobody in particular answers.
+    var assignee: Person? { person ?? offer?.person }
+}
+
+extension Store {
+    /// Completes the line of the audit log about a change of who answers.
+    func audit(
+        _ assignee: Person?, of business: BusinessID, _ customer: CustomerID
+    ) -> @Sendable (inout AuditLog.Entry) -> Void {
+        { entry in
+            entry.conversations = self.ledgerNames(of: customer, business)
+            entry.assigned = assignee?.id
+        }
     }
 }

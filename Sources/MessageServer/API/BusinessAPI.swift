@@ -198,11 +198,11 @@ final class BusinessAPI: Sendable {
             fields: facts.fields + problem.fields.map { ($0.name, $0.value) })
     }
 
-    /// Records a change in the audit log, except operations that are not audited, such as sending a message.
+    /// Records a change in the audit log, except operations that are not audited, such as a message that claims nothing.
     private func record(
         _ facts: APIFacts, _ result: String, _ complete: (@Sendable (inout AuditLog.Entry) -> Void)? = nil
     ) {
-        guard let audit, let token = facts.token, facts.isAudited else { return }
+        guard let audit, let token = facts.token, facts.isAudited || complete != nil else { return }
         var entry = AuditLog.Entry(
             "\(facts.method.rawValue) \(facts.path)", by: .token(token, person: facts.person), result: result)
         entry.business = facts.business

@@ -10,7 +10,7 @@ import Logging
 /// with `"person":"agent-7"` for a token of a person. `command` is the
 /// operation's path with its parameters in braces, without their values. `conversations` names conversations
 /// by the keyed hashes of the ledger of erasures, so that it names no customer. `assigned` is the person who
-/// has the conversation after the change. A line is on disk when
+/// has the conversation after the change, or to whom it is offered. A line is on disk when
 /// `record(_:)` returns.
 package final class AuditLog: Sendable {
     /// The author of a change.

@@ -28,19 +28,21 @@ package struct ControlOperation<Request: Sendable, Result: Sendable>: Sendable {
     private let maximumBytes: Int
     private let audited: (@Sendable (Request, Result?, Store, inout AuditLog.Entry) -> Void)?
 
-    /// Creates a change that is a job; `named` returns the conversations for the audit log, by their names in the ledger of
-    /// erasures, with a nil result after a failure.
+    /// Creates a change that is a job; `audit` completes the line of the audit log, with a nil result after a failure.
+    ///
+    /// It names conversations by their names in the ledger of erasures.
     init(
         _ path: String, _ request: JSONObjectForm<Request>, _ result: JSONForm<Result>,
         needsServer: Bool = false,
-        named: @escaping @Sendable (Request, Result?, Store) -> [String] = { _, _, _ in [] },
+        audit: @escaping @Sendable (Request, Result?, Store, inout AuditLog.Entry) -> Void = { _, _, _, _ in
+        },
         perform: @escaping @Sendable (Request, OperationScope) async throws -> Result
     ) {
         (method, course, self.needsServer) = (.post, .job, needsServer)
         // The names in a command line of 2 MiB, the limit of Linux, take less.
         maximumBytes = 16 << 20
         (self.path, self.request, self.result) = (path, request, result)
-        audited = { wanted, result, store, entry in entry.conversations = named(wanted, result, store) }
+        audited = audit
         self.perform = perform
     }
 

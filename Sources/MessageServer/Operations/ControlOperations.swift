@@ -128,9 +128,16 @@ package enum ControlOperations {
             JSONForm(
                 write: { assignment, writer in writer.object { assignment.write(to: &$0) } },
                 read: { Assignment($0) }),
-            named: { request, _, store in store.ledgerNames(of: request.customer, request.business) }
+            audit: { request, assignment, store, entry in
+                store.audit(assignment?.assignee, of: request.business, request.customer)(&entry)
+            }
         ) { request, scope in
-            try await scope.store.assign(request.change, request.business, request.customer)
+            let name = ConversationID(business: request.business, customer: request.customer)
+            // Without a server nothing is known about the survey.
+            guard let watch = scope.running?.watch else {
+                return try await scope.store.assign(request.change, name.business, name.customer)
+            }
+            return try await watch.assign(request.change, in: name)
         }
     }
 
@@ -158,7 +165,7 @@ package enum ControlOperations {
                 JSONField("customers", \.customers, .customers),
                 JSONField("keepPayments", \.keepsPayments, .flag, missing: false),
             ], isValid: \.isValid), JSONObjectForm.erasureReport.form,
-        named: { _, report, _ in report?.ledgerNames ?? [] }
+        audit: { $3.conversations = $1?.ledgerNames ?? [] }
     ) { request, scope in
         do {
             let report = try await scope.store.erase(

@@ -128,7 +128,7 @@ import Testing
             try await eventually {
                 lines = try File(file, for: .reading).readAll().split(separator: 0x0A)
                     .map { try JSONDocument(Array($0)).root }
-                return lines.count == 16
+                return lines.count == 17
             })
         let taking = try #require(
             lines.first { $0["by"]?["person"]?.string == "lead" && $0["assigned"]?.string == "ben" })

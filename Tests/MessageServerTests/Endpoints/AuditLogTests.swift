@@ -18,7 +18,7 @@ struct AuditLogTests {
     }
 
     @Test
-    func `a change over the control socket is a line with user, command, hash and result, without values`()
+    func `a change over the control socket is a line with user, command, hash, person and result`()
         async throws
     {
         let server = try await ServerUnderTest.withAPI()
@@ -37,15 +37,18 @@ struct AuditLogTests {
         #expect(found.compactMap { $0["command"]?.string } == ["POST /conversations/claim", "POST /drop"])
         #expect(found.allSatisfy { $0["by"]?["uid"]?.int == Int(FileOwner.currentUser) })
         #expect(found.map { $0["result"]?.string } == ["done", "failed"])
+        #expect(found.map { $0["assigned"]?.string } == ["ana", nil])
         let hash = try #require(found[0]["conversations"]?.elements.map(\.string).first ?? nil)
         #expect(hash.utf8.count == 64)
         let text = String(
             decoding: try File(server.directory.file("data/audit.jsonl"), for: .reading).readAll(),
             as: UTF8.self)
-        for value in ["audited", "secret", "ana", "987654321"] { #expect(!text.contains(value), "\(value)") }
+        for value in ["audited", "secret", "987654321"] { #expect(!text.contains(value), "\(value)") }
     }
 
-    @Test func `a change over the business API names its token, and a message is no line`() async throws {
+    @Test func `a change over the business API names token and person, and a message that claims is a line`()
+        async throws
+    {
         let server = try await ServerUnderTest.withAPI()
         let customer = server.customer("urn:mbid:audited")
         #expect(try await customer.post(customer.message(.text)).status == 200)
@@ -64,13 +67,24 @@ struct AuditLogTests {
                 headers: [("Content-Type", "application/json")]
             ).status
                 == 409)
-        #expect(
-            await eventually { (try? lines(server.directory))?.count == 2 })
+        for (number, body) in [#""id":"ana"}"#, #""id":"bob"},"take":true"#].enumerated() {
+            let sent = try await server.api(
+                path + "/messages", method: "POST", body: #"{"text":"Yes","person":{\#(body)}"#,
+                headers: [("Idempotency-Key", "\(number)")])
+            #expect(sent.status == 201)
+        }
+        let release = #"{"to":"waiting","person":{"id":"lea"}}"#
+        #expect(try await server.api(path + "/release", method: "POST", body: release).status == 200)
+        #expect(await eventually { (try? lines(server.directory))?.count == 4 })
         await server.stop()
         let found = try lines(server.directory)
-        #expect(found.map { $0["result"]?.string } == ["200", "409"])
         #expect(found.allSatisfy { $0["by"]?["token"]?.string != nil && $0["business"]?.string == "one" })
-        #expect(found.allSatisfy { $0["command"]?.string?.hasSuffix("/{c}/claim") == true })
+        let changes = found.map { line in
+            let operation = line["command"]?.string?.split(separator: "/").last ?? ""
+            return "\(operation) \(line["result"]?.string ?? "") \(line["assigned"]?.string ?? "-")"
+        }
+        // A line is written after the answer, so that two may change places.
+        #expect(changes.sorted() == ["claim 200 ana", "claim 409 -", "messages 201 bob", "release 200 lea"])
     }
 
     @Test func `old lines are removed, and an entry is on disk when it was recorded`() async throws {

@@ -166,10 +166,12 @@ import Testing
 
     /// With `isLarge`, the content of the answer is known only after its download.
     @Test(arguments: [
-        ("release", #"{"to":"handler"}"#, false), ("close", "{}", false), ("close", "{}", true),
+        ("release", #""to":"handler""#, false, false), ("close", "", false, false),
+        ("close", "", true, false),
+        ("release", #""to":"handler","#, false, true), ("close", "", false, true),
     ])
     func `the end by a person asks for a score once, and the answer starts no handler and no conversation`(
-        end: String, body: String, isLarge: Bool
+        end: String, members: String, isLarge: Bool, isByOperator: Bool
     ) async throws {
         let shop = Shop()
         let (server, customer, path) = try await server(shop, Self.notices())
@@ -177,7 +179,14 @@ import Testing
             #expect(
                 try await server.api(path + "/claim", method: "POST", body: #"{"person":{"id":"ana"}}"#)
                     .status == 200)
-            #expect(try await server.api(path + "/" + end, method: "POST", body: body).status == 200)
+            let operation =
+                #"{\#(members)"job":"\#(ControlRoutes.newJob())","business":"\#(ServerUnderTest.business)","#
+                + #""customer":"\#(customer.id)"}"#
+            let ended =
+                try await isByOperator
+                ? server.control("/conversations/" + end, method: "POST", body: Array(operation.utf8))
+                : server.api(path + "/" + end, method: "POST", body: "{\(members)}")
+            #expect(ended.status == 200)
         }
         let asked = await server.gateway.waitForMessages(count: 3, customer: customer.id)
         #expect(bodies(server, customer) == ["moment", "How was it?"])

@@ -120,10 +120,16 @@ struct SendingRoutes: Sendable {
                     writer.raw(message.list(warnings))
                 }
             }
+            let holder = sender.store.assignment(of: business.id, customer).person
             let answer = try await sender.send(
                 new, key, searching: search, willWait: responder.releasePermit)
             for id in message.attachmentIDs { uploads.markUsed(id, of: business.id) }
-            return created(answer, business, customer)
+            var sent = created(answer, business, customer)
+            // The message has claimed the conversation.
+            if let person = new.person, person.id != holder?.id {
+                sent.audit = sender.store.audit(person, of: business.id, customer)
+            }
+            return sent
         } catch let refusal as SendRefusal {
             throw message.problem(refusal)
         }
