@@ -53,12 +53,20 @@ extension AssignmentWatch {
     func route(
         _ people: PeopleConfiguration, in name: ConversationID, wish: Placement?, at now: Timestamp
     ) async throws -> Placement {
-        let lines = try await onDisk { [store] in
-            try store.recentLines(
+        let facts = try await onDisk { [store, silence = settings.silence(of: name.business)] in
+            let lines = try store.recentLines(
                 of: name.business, name.customer, maximum: Self.maximumRoutingLines,
                 maximumBytes: Self.maximumRoutingBytes)
+            var facts = RoutingFacts(lines, of: name.business, silence: silence, wish: wish)
+            // The person may have answered long before these lines.
+            if people.rules.contains(where: { $0.lastPersonDays != nil }),
+                let line = try store.lastMessageOfPerson(to: name.customer, of: name.business)
+            {
+                facts.lastPerson = line.author?.person.map { ($0.id, line.at) }
+            }
+            return facts
         }
-        return people.route(RoutingFacts(lines, wish: wish), at: now)
+        return people.route(facts, at: now)
     }
 
     /// Whether an earlier process sent the message.

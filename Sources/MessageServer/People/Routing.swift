@@ -25,18 +25,19 @@ package struct RoutingFacts: Sendable {
     /// Facts of a conversation about which nothing is known.
     package init() {}
 
-    /// The facts that the last lines of a conversation show.
-    init(_ lines: [ConversationLine], wish: Placement?) {
+    /// The facts that the last lines show: those of the conversation that began last, and the customer's locale.
+    init(_ lines: [ConversationLine], of business: BusinessID, silence: Duration, wish: Placement?) {
         self.wish = wish
-        let inbound = lines.reversed().filter { $0.direction == .inbound && !$0.isFilesOnly }
-        let first = { (name: String) in inbound.lazy.compactMap { $0.message[name]?.string }.first }
-        (intent, group, locale) = (first("intent"), first("group"), first("locale"))
+        func isMessage(_ line: ConversationLine) -> Bool { line.direction == .inbound && !line.isFilesOnly }
+        func first(_ name: String, _ lines: some Sequence<ConversationLine>) -> String? {
+            lines.lazy.compactMap { $0.message[name]?.string }.first
+        }
+        let inbound = lines.sinceBeginning(of: business, silence: silence).reversed().filter(isMessage)
+        (intent, group) = (first("intent", inbound), first("group", inbound))
+        locale = first("locale", lines.reversed().filter(isMessage))
         texts = inbound.lazy.filter { $0.kind == .text }.compactMap { $0.message["body"]?.string }
             // A tapback quotes the business's own message.
             .filter { Tapback(prose: $0) == nil }.prefix(Self.maximumTexts).map { String($0) }
-        lastPerson = lines.last { $0.author?.person != nil }.flatMap { line in
-            line.author?.person.map { ($0.id, line.at) }
-        }
     }
 }
 

@@ -199,6 +199,17 @@ extension Store {
         return try conversations.end(of: key)?.lastInboundLine(maximumBytes: Self.maximumSearchedBytes)?.at
     }
 
+    /// Returns the last message of a known person that Apple accepted; nil when the last 16 MiB of the conversation
+    /// have none.
+    ///
+    /// Reads the conversation's file.
+    package func lastMessageOfPerson(
+        to customer: CustomerID, of business: BusinessID
+    ) throws -> ConversationLine? {
+        let key = ConversationKey(business: business, customer: customer)
+        return try conversations.end(of: key)?.lastLineOfPerson(maximumBytes: Self.maximumSearchedBytes)
+    }
+
     /// Returns whether Apple accepted a message to the customer that has the text, in the last 16 MiB of the
     /// conversation; reads the conversation's file.
     package func hasSent(_ text: String, to customer: CustomerID, of business: BusinessID) throws -> Bool {

@@ -59,6 +59,27 @@ package struct Contact: Hashable, Sendable {
     }
 }
 
+extension [ConversationLine] {
+    /// The lines since the last conversation began; all of them when they show no beginning.
+    ///
+    /// The close by the business is a line of a business with people only.
+    package func sinceBeginning(of business: BusinessID, silence: Duration) -> ArraySlice<ConversationLine> {
+        var (contact, isReopened, begin) = (Contact(), false, startIndex)
+        for (index, line) in enumerated() {
+            if line.direction == .internal, line.kindName == "assignment" {
+                isReopened = line.message["state"]?.string == Assignment.State.closed.rawValue
+            } else if line.mayBegin(of: business), line.repeats == nil {
+                if contact.next(at: line.at, isReopened: isReopened, silence: silence) != nil {
+                    begin = index
+                }
+                isReopened = false
+            }
+            contact.apply(line, of: business)
+        }
+        return self[begin...]
+    }
+}
+
 extension ConversationEntry {
     /// Whether the line is a customer's answer to a question of the server.
     fileprivate var answersServer: Bool {

@@ -117,24 +117,35 @@ struct ConversationEnd: Sendable {
     /// Reads the file from its end in parts of about 1 MiB, and parses only lines that contain the id.
     func inboundLine(of id: MessageID) throws(StoreError) -> ConversationLine? {
         let text = JSONWriter.object { $0.field("id", id.rawValue) }.dropFirst().dropLast()
-        return try lastInboundLine(with: Array(text)) { $0.id == id && !$0.isFilesOnly }
+        return try lastLine(with: Array(text)) {
+            $0.direction == .inbound && $0.id == id && !$0.isFilesOnly
+        }
     }
 
     /// Returns the customer's last message in about the last `maximumBytes`; nil when these bytes have none.
     func lastInboundLine(maximumBytes: Int) throws(StoreError) -> ConversationLine? {
         let text = JSONWriter.object { $0.field("direction", "inbound") }.dropFirst().dropLast()
-        return try lastInboundLine(with: Array(text), maximumBytes: maximumBytes) {
-            !$0.isFilesOnly && !$0.kind.isTyping
+        return try lastLine(with: Array(text), maximumBytes: maximumBytes) {
+            $0.direction == .inbound && !$0.isFilesOnly && !$0.kind.isTyping
         }
     }
 
-    private func lastInboundLine(
+    /// Returns the last message of a known person that the gateway accepted, in about the last `maximumBytes`; nil
+    /// when these bytes have none.
+    func lastLineOfPerson(maximumBytes: Int) throws(StoreError) -> ConversationLine? {
+        let text = JSONWriter.object { $0.line(author: .person(nil)) }.dropFirst().dropLast()
+        return try lastLine(with: Array(text), maximumBytes: maximumBytes) {
+            $0.isDelivered && $0.author?.person != nil
+        }
+    }
+
+    private func lastLine(
         with text: [UInt8], maximumBytes: Int = .max, where isWanted: (ConversationLine) -> Bool
     ) throws(StoreError) -> ConversationLine? {
         var found: ConversationLine?
         _ = try hasLine(maximumBytes: maximumBytes) { bytes in
             guard bytes[...].firstPosition(of: text) != nil, let line = ConversationLine(bytes),
-                line.direction == .inbound, isWanted(line)
+                isWanted(line)
             else { return false }
             found = line
             return true

@@ -182,6 +182,37 @@ import Testing
         #expect(texts(test) == ["seen: text", "A colleague answers soon.", "All of us are busy."])
     }
 
+    @Test func `the last person is the one who wrote last what Apple accepted, also long ago`() async throws {
+        var people = Self.people
+        people.queues = ["general", "returns"].map { QueueConfiguration(id: $0) }
+        people.rules = [QueueRule(queue: "returns", lastPersonDays: 14)]
+        let test = try await start(RecordingHandler(), people: people)
+        let (now, business) = (Timestamp.now(), ServerUnderTest.business)
+        let written: [(String, kind: String, outcome: String?, person: String?)] =
+            [("outbound", "text", "accepted", "ana")]
+            + Array(repeating: ("inbound", "text", nil, nil), count: 60)
+            + [("internal", "note", nil, "lea"), ("outbound", "text", "refused", "ben")]
+        let lines = written.enumerated().map { number, line in
+            JSONWriter.object { writer in
+                writer.fields([
+                    "seq": number + 1, "at": now.rfc3339, "direction": line.0, "id": "m\(number)",
+                    "kind": line.kind, "customer": "c", "record": number + 1, "outcome": line.outcome,
+                ])
+                writer.line(author: line.person.map { .person(Person(id: $0)) })
+                writer.object("message") { $0.fields(["type": line.kind, "body": "x"]) }
+            } + [UInt8(ascii: "\n")]
+        }
+        let path =
+            test.directory.file("data/conversations/")
+            + ConversationPath.file(ConversationKey(business: business, customer: customer))
+        try Directory.make(Directory.parent(of: path))
+        try AtomicFile.write(lines.flatMap { $0 }, to: path)
+        let placement = try await test.watch.route(
+            people, in: ConversationID(business: business, customer: customer), wish: nil, at: now)
+        #expect(placement.rule == "1: last person ana" && placement.person == "ana")
+        await test.stop(test.run())
+    }
+
     @Test(arguments: [
         ("returns", 7, "returns", "the handler", false), ("none", 3, "general", "default", true),
     ])

@@ -1,5 +1,6 @@
 import BalloonJSON
 import BalloonPOSIX
+import BusinessMessages
 import MessageStore
 import ServerTestSupport
 import TestSupport
@@ -73,18 +74,54 @@ import Testing
 
     @Test func `rules search the customer's words, and no tapback, which quotes the business`() throws {
         func placed(_ body: String) throws -> String? {
-            let line = JSONWriter.object { writer in
-                writer.fields([
-                    "seq": 1, "at": Self.now.rfc3339, "direction": "inbound", "id": "m", "kind": "text",
-                    "customer": "c", "record": 1,
-                ])
-                writer.object("message") { $0.fields(["type": "text", "body": body]) }
-            }
-            let facts = RoutingFacts([try #require(ConversationLine(line))], wish: nil)
-            return Self.people.route(facts, at: Self.now).queue
+            let line = try Self.line("inbound text", 0, ["type": "text", "body": body])
+            return Self.people.route(Self.facts([line]), at: Self.now).queue
         }
         #expect(try placed("My credit card, please") == "vip")
         #expect(try placed("Loved “Do you have a credit card?”") == "general")
+    }
+
+    private static func line(_ words: String, _ hours: Int, _ message: JSONObject) throws -> ConversationLine
+    {
+        let words = words.split(separator: " ").map { String($0) }
+        return try #require(
+            ConversationLine(
+                JSONWriter.object([
+                    "seq": 1, "at": now.advanced(by: .seconds(3600 * hours)).rfc3339, "direction": words[0],
+                    "id": "m", "kind": words[1], "customer": "c", "record": 1,
+                    "outcome": words[0] == "outbound" ? "accepted" : nil, "message": message,
+                ])))
+    }
+
+    private static func facts(_ lines: [ConversationLine]) -> RoutingFacts {
+        RoutingFacts(lines, of: BusinessID("b"), silence: .seconds(24 * 3600), wish: nil)
+    }
+
+    /// The lines after the first message, with their hours after it.
+    @Test(
+        arguments: [
+            ([], true), ([("outbound text", 23), ("inbound text", 46)], true),
+            ([("inbound text", 25)], false),
+            ([("inbound close", 1), ("inbound text", 1)], false), ([("inbound close", 1)], true),
+            ([("internal closed", 1), ("inbound text", 1)], false),
+            ([("internal person", 1), ("inbound text", 1)], true), ([("internal closed", 1)], true),
+        ] as [([(String, Int)], Bool)])
+    func `only the words, the intent and the group of the conversation that began last decide`(
+        _ later: [(String, Int)], _ counts: Bool
+    ) throws {
+        let first: JSONObject = ["body": "my parcel", "intent": "i", "group": "g", "locale": "fr"]
+        let lines =
+            try [Self.line("inbound text", 0, first)]
+            + later.map { words, hours in
+                let state = words.split(separator: " ").last.map { String($0) }
+                return try words.hasPrefix("internal")
+                    ? Self.line("internal assignment", hours, ["type": "assignment", "state": state])
+                    : Self.line(words, hours, ["body": "hello"])
+            }
+        let facts = Self.facts(lines)
+        #expect(facts.texts.contains("my parcel") == counts)
+        #expect(facts.intent == (counts ? "i" : nil) && facts.group == (counts ? "g" : nil))
+        #expect(facts.locale == "fr", "the customer's language does not change")
     }
 
     @Test func `a rule for the handler's word has the place that the file gives it`() {
