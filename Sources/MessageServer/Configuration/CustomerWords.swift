@@ -1,3 +1,4 @@
+import BalloonJSON
 import BusinessMessages
 
 /// Words and phrases of customers that the server understands itself.
@@ -19,15 +20,23 @@ package struct CustomerWords: Hashable, Sendable {
     /// The words that Apple names for the menu.
     package static let menu = CustomerWords(words: Localized(["menu", "list", "?"]))
 
-    /// The maximum size of a text, in bytes, that is searched.
-    fileprivate static let maximumTextBytes = 1000
+    /// The maximum size of a text, in bytes, that may be one of the words.
+    private static let maximumWordBytes = 1000
+    /// How many bytes at the beginning and at the end of a text are searched for phrases.
+    private static let maximumSearchedBytes = 4000
 
     /// Whether a text of a customer with this `locale` is one of the words or has one of the phrases.
     package func match(_ text: String, locale: String?) -> Bool {
-        let text = Self.comparable(text)
-        guard !text.isEmpty else { return false }
-        return words.values(for: locale).contains { $0.contains(text) }
-            || phrases.values(for: locale).contains { $0.contains { Self.holds(text, $0) } }
+        let phrases = phrases.values(for: locale).joined()
+        let isShort = text.utf8.count <= Self.maximumWordBytes
+        guard isShort || !phrases.isEmpty else { return false }
+        var parts = [text.cut(toBytes: Self.maximumSearchedBytes)]
+        if text.utf8.count > Self.maximumSearchedBytes {
+            parts.append(String(decoding: text.utf8.suffix(Self.maximumSearchedBytes), as: UTF8.self))
+        }
+        parts = parts.map(Self.comparable)
+        return isShort && words.values(for: locale).contains { $0.contains(parts[0]) }
+            || phrases.contains { phrase in parts.contains { Self.holds($0, phrase) } }
     }
 
     /// The words of the text in small letters, with a space between them.
@@ -57,11 +66,8 @@ package struct CustomerWords: Hashable, Sendable {
 
     /// Whether an event is a text that ``match(_:locale:)`` accepts.
     func match(_ event: InboundEvent) -> Bool {
-        // Do not search a text over the limit: it is longer than any word.
         // A tapback quotes the business's own message, which may have one of the phrases.
-        guard case .text(let text) = event.content, text.tapback == nil,
-            text.body.utf8.count <= Self.maximumTextBytes
-        else { return false }
+        guard case .text(let text) = event.content, text.tapback == nil else { return false }
         return match(text.plainBody, locale: event.attributes.locale)
     }
 }

@@ -44,6 +44,21 @@ import Testing
     }
 
     @Test(arguments: [
+        ("a person", 0, 9000, true), ("a person", 900, 0, true), ("a person", 9000, 0, true),
+        ("a person", 5000, 5000, false), ("help", 0, 0, true),
+        // Longer than any word, although only signs follow.
+        ("help", 0, 1000, false),
+    ])
+    func `a phrase counts at the beginning and at the end of a long text`(
+        _ text: String, _ before: Int, _ after: Int, _ matches: Bool
+    ) throws {
+        let filler = text == "help" ? "!" : "é "
+        let body = [before, after].map { String(repeating: filler, count: $0 / filler.utf8.count) }
+        let json = JSONWriter.object { $0.fields(["type": "text", "body": body[0] + text + " " + body[1]]) }
+        #expect(Self.words.match(InboundEvent.decode(message: try JSONDocument(json))) == matches)
+    }
+
+    @Test(arguments: [
         ("menu", true), ("List.", true), ("?", true), (" ? ", true), ("??", false), ("list of fish", false),
     ])
     func `the words for the menu are whole texts`(_ text: String, _ matches: Bool) {
