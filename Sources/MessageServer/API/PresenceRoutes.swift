@@ -36,6 +36,11 @@ struct PresenceRoutes: Sendable {
                         "text must be a text of up to \(PeopleConfiguration.maximumTextBytes) bytes, and is required while open is false; until needs open to be false",
                         at: root["text"] ?? root)
                 }
+                if presence.lacksUntil {
+                    throw APIProblem(
+                        .badMember, "text has \(OpeningPhrase.placeholder), which needs until",
+                        at: root["text"] ?? root)
+                }
                 do throws(SystemError) {
                     try await watch.presence.change(business, to: presence)
                 } catch {

@@ -16,14 +16,21 @@ package struct Localized<Value: Hashable & Sendable>: Hashable, Sendable {
     /// Returns the values for a customer's `locale`, such as `pt_BR`: the most specific first, that for every
     /// language last.
     package func values(for locale: String?) -> [Value] {
-        guard let locale, !languages.isEmpty, locale.utf8.count <= Language.maximumBytes else { return [all] }
+        keys(for: locale).compactMap { languages[$0] } + [all]
+    }
+
+    /// The language of the first value for a customer's `locale`; nil when that is the one for every language.
+    func language(for locale: String?) -> String? { keys(for: locale).first }
+
+    private func keys(for locale: String?) -> [String] {
+        guard let locale, !languages.isEmpty, locale.utf8.count <= Language.maximumBytes else { return [] }
         var language = Language.key(locale)[...]
-        var values: [Value] = []
+        var keys: [String] = []
         while !language.isEmpty {
-            if let value = languages[String(language)] { values.append(value) }
+            if languages[String(language)] != nil { keys.append(String(language)) }
             language = language.prefix(upTo: language.lastIndex(of: "-") ?? language.startIndex)
         }
-        return values + [all]
+        return keys
     }
 }
 

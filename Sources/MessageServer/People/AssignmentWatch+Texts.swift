@@ -38,8 +38,10 @@ extension AssignmentWatch {
             text = closed
         }
         let locale = try await locale(for: text, in: name)
+        // The language of a text that is not translated for the customer is unknown: date and time are digits then.
+        let language = text.languages.isEmpty ? locale : text.language(for: locale) ?? ""
         let words = opening.opensAt(after: now).map {
-            OpeningPhrase.words(for: $0, at: now, in: opening.hours?.zone, locale: locale)
+            OpeningPhrase.words(for: $0, at: now, in: opening.hours?.zone, locale: language)
         }
         return text.text(for: locale).replacing(OpeningPhrase.placeholder, with: words ?? "")
     }

@@ -32,6 +32,11 @@ package struct Presence: Hashable, Sendable {
 
     /// The text that replaces `people.text` while no person is available; nil while the business is open.
     var closedText: String? { isOpen ? nil : text }
+
+    /// Whether the text should say when people answer again, which nothing tells.
+    package var lacksUntil: Bool {
+        until == nil && closedText?.contains(OpeningPhrase.placeholder) ?? false
+    }
 }
 
 /// The presence of the people of each business, stored in the file `DATA/people.json`.

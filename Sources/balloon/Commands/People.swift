@@ -62,7 +62,7 @@ struct People: AsyncParsableCommand {
             abstract:
                 "Say that nobody is there: customers who ask for a person get --text until people open again.",
             discussion:
-                "With hours or --until, {opensAt} in the text becomes words such as \"tomorrow at 9 AM\" in the customer's language."
+                "With --until, {opensAt} in the text becomes words such as \"tomorrow at 9 AM\" in the customer's language."
         )
 
         @Argument(help: "The business's slug.")
@@ -80,7 +80,11 @@ struct People: AsyncParsableCommand {
             guard !text.allSatisfy(\.isWhitespace), text.utf8.count <= 2000 else {
                 throw People.badText
             }
-            guard let until else { return }
+            guard let until else {
+                return try require(
+                    Presence(isOpen: false, text: text)?.lacksUntil == false,
+                    "{opensAt} in --text needs --until.")
+            }
             guard let time = Timestamp(rfc3339: until), time > .now() else {
                 throw ValidationError("--until needs a time in the future, such as 2026-12-01T09:00:00+01:00")
             }

@@ -242,6 +242,7 @@ import Testing
         ("people", #"{"open":false,"text":"x","until":9}"#, "bad-member"),
         ("people", #"{"open":false,"text":"x","until":"2020-01-01T00:00:00Z"}"#, "bad-member"),
         ("people", #"{"open":true,"until":"2099-01-01T00:00:00Z"}"#, "bad-member"),
+        ("people", #"{"open":false,"text":"We are back {opensAt}."}"#, "bad-member"),
         ("people", #"{"open":true,"unknown":9}"#, "unknown-member"),
         ("claim", #"{"person":{"id":"ana"},"opening":"yes"}"#, "bad-member"),
     ])

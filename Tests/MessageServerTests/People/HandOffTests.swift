@@ -334,10 +334,16 @@ import Testing
     }
 
     /// Today and tomorrow are closed; a queue has an hour that is always open.
-    @Test(arguments: [("agent", "A person answers"), ("agent open", "Returns answers soon.")])
-    func `outside of the hours the customer is told when a person answers`(_ text: String, _ expected: String)
-        async throws
-    {
+    @Test(arguments: [
+        ("agent", "en", false, "A person answers", "en"), ("agent", "fr", false, "A person answers", "fr"),
+        ("agent", "de_AT", true, "Wir antworten", "de"),
+        // The language of the text for all others is unknown: digits.
+        ("agent", "fr", true, "A person answers", ""),
+        ("agent open", "en", false, "Returns answers soon.", ""),
+    ])
+    func `outside of the hours the customer is told when a person answers, in the language of the text`(
+        _ text: String, _ locale: String, _ isTranslated: Bool, _ expected: String, _ language: String
+    ) async throws {
         let zone = try #require(TimeZoneFile("UTC"))
         let always = Array(repeating: [OpeningHours.Span(begin: 0, end: 86_400)], count: 7)
         let now = Timestamp.now()
@@ -349,7 +355,8 @@ import Testing
         }
         var people = Self.people
         people.hours = OpeningHours(zone: zone, week: always, dates: dates)
-        people.texts[.closed] = Localized("A person answers {opensAt}.")
+        people.texts[.closed] = Localized(
+            "A person answers {opensAt}.", isTranslated ? ["de": "Wir antworten {opensAt}."] : [:])
         people.queues = [QueueConfiguration(id: "general"), QueueConfiguration(id: "returns")]
         people.queues[1].hours = OpeningHours(zone: zone, week: always, dates: [:])
         people.queues[1].texts = [.wait: Localized("Returns answers soon.")]
@@ -357,13 +364,13 @@ import Testing
         people.words = CustomerWords(words: Localized(["agent", "agent open"]))
         let test = try await start(RecordingHandler(), people: people)
         let running = test.run()
-        await test.append(text, from: "c")
+        await test.append(text, from: "c", attachments: #"[],"locale":"\#(locale)""#)
         await test.stages.count(1) { $0.stage == .finish }
         let messages = await test.gateway.waitForMessages(count: 1)
         await test.stop(running)
         #expect(messages.count == 1)
         let opensAt = Timestamp(milliseconds: (day + 2) * 86_400_000)
-        let words = OpeningPhrase.words(for: opensAt, at: now, in: zone, locale: nil)
+        let words = OpeningPhrase.words(for: opensAt, at: now, in: zone, locale: language)
         #expect(texts(test) == [text == "agent" ? "\(expected) \(words)." : expected])
     }
 
