@@ -106,20 +106,33 @@ extension BusinessConfiguration {
 extension [BusinessConfiguration] {
     /// Advice for each business whose handler answers, about members that Apple's reviewers look for.
     package var adviceForReview: [ConfigurationProblem] {
-        compactMap { business in
-            if case .builtin(HandlerBinding.none, _) = business.handler { return nil }
+        func quoted(_ words: [String]) -> String { words.map { "\"\($0)\"" }.joined(separator: ", ") }
+        return flatMap { business -> [ConfigurationProblem] in
+            if case .builtin(HandlerBinding.none, _) = business.handler { return [] }
+            let file = ConfigurationPlace.file("\(business.directory)/\(business.slug).json")
             let members = [
                 ("disclosure", business.opening.disclosure == nil),
                 ("firstAnswer", business.opening.firstAnswer == nil),
                 ("replies.typing", business.replies.typing == nil),
                 ("replies.links", business.replies.links == .keep),
+                ("people.hours", business.people?.hasHours == false),
             ]
-            let missing = members.filter(\.1).map { "\"\($0.0)\"" }
-            if missing.isEmpty { return nil }
-            return ConfigurationProblem(
-                at: .file("\(business.directory)/\(business.slug).json"),
-                "has no \(missing.joined(separator: ", ")), which Apple's reviewers look for",
-                hint: "see the table of a business's file in the guide \"Configuration\"")
+            let missing = quoted(members.filter(\.1).map(\.0))
+            let words = business.people?.words.words.all ?? CustomerWords.person.words.all
+            let replaced = quoted(CustomerWords.person.words.all.filter { !words.contains($0) })
+            var advice: [ConfigurationProblem] = []
+            if !missing.isEmpty {
+                advice.add(
+                    at: file, "has no \(missing), which Apple's reviewers look for",
+                    hint: "see the table of a business's file in the guide \"Configuration\"")
+            }
+            if !replaced.isEmpty {
+                advice.add(
+                    at: file,
+                    "has \"people.words\" without \(replaced), with which reviewers ask for a person",
+                    hint: "add them to the list, or write an object for each language, which adds to them")
+            }
+            return advice
         }
     }
 }

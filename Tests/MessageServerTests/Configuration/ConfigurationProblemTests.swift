@@ -143,6 +143,22 @@ import Testing
             advice.first?.reason.contains("\"firstAnswer\", \"replies.typing\", \"replies.links\"") == true)
     }
 
+    @Test(arguments: [
+        (#"["Help","Hilfe"]"#, ["\"people.hours\"", "\"agent\", \"support\""]),
+        (#"{"de":["Hilfe"]}"#, ["\"people.hours\""]), (#"["agent","help","support"]"#, ["\"people.hours\""]),
+    ])
+    func `people without hours, and words that replace those of Apple, are advised`(
+        _ words: String, _ expected: [String]
+    ) throws {
+        let file =
+            #"{"businessID":"b","name":"B","handler":{"builtin":"demo"},"disclosure":"A bot.","#
+            + #""firstAnswer":{"text":"Wait."},"replies":{"typing":{},"links":"convert"},"#
+            + #""people":{"text":"Soon.","words":\#(words)}}"#
+        let advice = try ConfigurationFiles(businesses: ["b": file]).load().businesses.adviceForReview
+        #expect(advice.count == expected.count)
+        for (advice, part) in zip(advice, expected) { #expect(advice.reason.contains(part + ","), "\(part)") }
+    }
+
     @Test func `a business has a fallback and a log level`() throws {
         let file = #"""
             {"businessID":"b","name":"B","handler":{"builtin":"none"},"fallback":{"text":"Soon."},"logLevel":"debug"}
