@@ -5,6 +5,7 @@ import BusinessMessages
 import MessageStore
 import ServerTestSupport
 import Simulator
+import Synchronization
 import TestSupport
 import Testing
 
@@ -81,6 +82,32 @@ import Testing
         #expect(listed["conversations"]?[0]?["note"]?.string == "asks for a refund")
         #expect(try await next(server) == paths[2])
         #expect(try await next(server) == paths[1])
+        await server.stop()
+    }
+
+    @Test func `a customer who waits longer than the target of the queue is an event`() async throws {
+        let server = try await ServerUnderTest.withAPI {
+            $0.businesses[0].people = Self.people
+            $0.businesses[0].people?.queues[0].firstAnswerTime = .zero
+        }
+        let address = String(try #require(server.adminURL).dropFirst("http://".count))
+        let isFollowed = Mutex(false)
+        async let followed = onThread { () -> [EventFollower.Event] in
+            let follower = try EventFollower(address, token: TestTokens.all)
+            defer { isFollowed.withLock { $0 = true } }
+            return try follower.events { $0.name == "conversation.overdue" }
+        }
+        // Only a follower that has subscribed gets the event of a wait, so several customers wait.
+        var number = 0
+        let isDone = try await eventually {
+            number += 1
+            let customer = server.customer("urn:mbid:late-\(number)")
+            _ = try await customer.post(customer.message(.text, text: "help"))
+            return isFollowed.withLock { $0 }
+        }
+        #expect(isDone)
+        let event = try #require(try await followed.last { $0.name == "conversation.overdue" })
+        #expect(event.data["business"]?.string == "one" && event.data["since"]?.string != nil)
         await server.stop()
     }
 
