@@ -43,9 +43,27 @@ package struct CustomerWords: Hashable, Sendable {
     ///
     /// A text without a letter or digit, such as `?`, loses the blanks around it only.
     static func comparable(_ text: String) -> String {
+        if let simple = comparable(ascii: text.utf8) { return simple }
         let words = text.lowercased().split { (!$0.isLetter && !$0.isNumber) || $0.isEmoji }
         return words.isEmpty
             ? text.split(whereSeparator: \.isWhitespace).joined(separator: " ") : words.joined(separator: " ")
+    }
+
+    /// The same for a text of ASCII with a letter or digit, which most texts are; nil for another one.
+    private static func comparable(ascii text: String.UTF8View) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var isInWord = false
+        for byte in text {
+            guard byte < 0x80 else { return nil }
+            let isWord = byte.isLetter || byte.isDigit
+            if isWord {
+                if !isInWord, !bytes.isEmpty { bytes.append(UInt8(ascii: " ")) }
+                bytes.append(byte.isLetter ? byte | 0x20 : byte)
+            }
+            isInWord = isWord
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
     /// Whether a word or phrase stands anywhere in a text, and not as a part of longer words; both in the form of

@@ -1,3 +1,4 @@
+import BalloonJSON
 import MessageStore
 
 /// A queue in which conversations wait for a person.
@@ -70,9 +71,9 @@ package struct QueueRule: Hashable, Sendable {
     /// The group of the link.
     package var group: String?
     /// Words of which the customer's last messages have one.
-    package var words: [String] = [] { didSet { comparableWords = words.map(CustomerWords.comparable) } }
-    /// The words in the form in which texts are compared.
-    private(set) var comparableWords: [String] = []
+    package var words: [String] = [] { didSet { phrases = words.map { CustomerPhrase($0) } } }
+    /// The words in the form in which texts are searched.
+    private(set) var phrases: [CustomerPhrase] = []
     /// The customer's language, such as `fr`, or locale, such as `fr_CA`.
     package var locale: String?
     /// The number of days within which a person of the queue answered; JSON: `lastPersonDays`.
@@ -85,7 +86,7 @@ package struct QueueRule: Hashable, Sendable {
     ) {
         (self.queue, self.intent, self.group) = (queue, intent, group)
         (self.words, self.locale, self.lastPersonDays) = (words, locale, lastPersonDays)
-        comparableWords = words.map(CustomerWords.comparable)
+        phrases = words.map { CustomerPhrase($0) }
     }
 
     /// The maximum number of rules of a business.
@@ -94,10 +95,15 @@ package struct QueueRule: Hashable, Sendable {
 
 /// Whether a locale such as `fr_FR` is `wanted`, or is in the language `wanted`.
 func isLocale(_ locale: String, in wanted: String) -> Bool {
-    let (locale, wanted) = (
-        locale.lowercased().replacing("-", with: "_"), wanted.lowercased().replacing("-", with: "_")
-    )
-    return locale == wanted || locale.hasPrefix(wanted + "_")
+    // A name of a language or locale in a file is ASCII.
+    let simple = { (byte: UInt8) in
+        byte == UInt8(ascii: "-") ? UInt8(ascii: "_") : byte.isLetter ? byte | 0x20 : byte
+    }
+    var rest = locale.utf8[...]
+    for byte in wanted.utf8 {
+        guard let first = rest.popFirst(), simple(first) == simple(byte) else { return false }
+    }
+    return rest.first.map { simple($0) == UInt8(ascii: "_") } ?? true
 }
 
 extension PeopleConfiguration {

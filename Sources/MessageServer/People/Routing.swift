@@ -66,10 +66,8 @@ extension PeopleConfiguration {
     package func route(_ facts: RoutingFacts, at now: Timestamp) -> Placement {
         let wished = queues.first { $0.id == facts.wish?.queue }
         let hasWords = rules.contains { !$0.words.isEmpty }
-        let texts =
-            hasWords
-            ? facts.texts.map { CustomerWords.comparable($0.cut(toBytes: RoutingFacts.maximumTextBytes)) }
-            : []
+        let texts = CustomerPhrase.Texts(
+            hasWords ? facts.texts.map { $0.cut(toBytes: RoutingFacts.maximumTextBytes) } : [])
         // A rule is copied only when its cheap conditions match: most of many rules do not.
         for index in rules.indices where rules[index].mayMatch(facts) {
             let rule = rules[index]
@@ -122,9 +120,9 @@ extension QueueRule {
 
     /// The conditions in words, when the intent and the group match; nil when another condition does not.
     ///
-    /// `texts` are the customer's messages in the form in which they are compared.
+    /// `texts` are the customer's messages in the form in which they are searched.
     fileprivate func matches(
-        _ facts: RoutingFacts, _ texts: [String], for queue: QueueConfiguration, at now: Timestamp
+        _ facts: RoutingFacts, _ texts: CustomerPhrase.Texts, for queue: QueueConfiguration, at now: Timestamp
     ) -> [String]? {
         var reasons: [String] = []
         if let intent { reasons.append("intent \(intent)") }
@@ -134,11 +132,7 @@ extension QueueRule {
             reasons.append("locale \(locale)")
         }
         if !words.isEmpty {
-            guard
-                let index = comparableWords.firstIndex(where: { word in
-                    texts.contains { CustomerWords.holds($0, word) }
-                })
-            else { return nil }
+            guard let index = phrases.firstIndex(where: { texts.hold($0) }) else { return nil }
             reasons.append("word \(words[index])")
         }
         if let lastPersonDays {
