@@ -54,7 +54,7 @@ final class AssignmentWatch: Sendable {
     /// The minimum pause between two checks, also after ``wakeUp()``.
     private static let shortestPause = Duration.milliseconds(20)
     /// The inverse of the largest part of the time that checks may take: the pause after a slow check is 19
-    /// times as long.
+    /// times as long, without the steps of the check, for which people and customers wait.
     private static let parts = 20
 
     init(
@@ -138,8 +138,8 @@ final class AssignmentWatch: Sendable {
         wakeUp()
         for await _ in wakeups {
             let began = ContinuousClock.now
-            await look(at: .now())
-            let cost = ContinuousClock.now - began
+            let steps = await look(at: .now())
+            let cost = ContinuousClock.now - began - steps
             let isRunning = await store.pause(for: max(cost * (Self.parts - 1), Self.shortestPause))
             guard isRunning else { return }
             timers.asyncAfter(deadline: .now() + Self.pause.dispatchInterval) { [wake] in wake.yield() }
@@ -149,8 +149,10 @@ final class AssignmentWatch: Sendable {
     /// Ends ``run()``.
     func stop() { wake.finish() }
 
-    /// Takes the steps that are due at `now`.
-    func look(at now: Timestamp) async {
+    /// Takes the steps that are due at `now`, and returns the time that they took.
+    @discardableResult
+    func look(at now: Timestamp) async -> Duration {
+        var time = Duration.zero
         let assigned = store.assignedConversations
         forgetOthers(than: assigned)
         for conversation in assigned {
@@ -161,6 +163,8 @@ final class AssignmentWatch: Sendable {
             let steps = AssignmentDeadlines(people: settings[conversation.business])
                 .steps(for: assignment, at: now, sign: sign(in: name))
             for step in steps where !wasTaken(step, in: name, assignment) {
+                let began = ContinuousClock.now
+                defer { time += ContinuousClock.now - began }
                 do {
                     try await take(step, in: name, assignment, at: now)
                 } catch StoreError.assignment {
@@ -173,6 +177,7 @@ final class AssignmentWatch: Sendable {
             }
         }
         await offer(assigned, at: now)
+        return time
     }
 
     /// Offers the waiting conversations of each business to the persons who are available, in their order.
