@@ -12,7 +12,8 @@ import MessageStore
 /// `unsynced`, `durable` and `each` are stages 1 to 5 alone: without waiting for the disk, as shipped, and with a sync
 /// for every record. `delivery` is the whole server with a handler that does nothing, and `neighbours` the same, which also
 /// measures the deliveries of the business `bench`. `fill` makes
-/// a large data directory and `read` reads conversations of it: see ``DataFiller``.
+/// a large data directory and `read` reads conversations of it: see ``DataFiller``. `rules` prints the nanoseconds in which the
+/// rules of the first business choose a queue.
 @main struct BenchServer {
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
@@ -39,8 +40,27 @@ import MessageStore
         case "read":
             guard arguments.count >= 3, let count = Int(arguments[2]) else { exit(64) }
             try DataFiller.read(configuration, count: count)
+        case "rules": choose(by: configuration)
         default: exit(64)
         }
+    }
+
+    /// Chooses the queue of a customer who wrote five texts, none of which a rule names.
+    private static func choose(by configuration: ServerConfiguration) {
+        guard let people = configuration.businesses.first?.people else { exit(65) }
+        var facts = RoutingFacts()
+        facts.intent = "order"
+        facts.group = "shop"
+        facts.locale = "de_DE"
+        facts.texts = Array(
+            repeating: "I ordered bread yesterday, and nothing has arrived until now.", count: 5)
+        let (count, now) = (10_000, Timestamp.now())
+        var found = 0
+        let time = ContinuousClock().measure {
+            for _ in 0..<count where people.route(facts, at: now).queue != nil { found += 1 }
+        }
+        guard found == count else { exit(70) }
+        print(Int(time / .nanoseconds(count)))
     }
 
     private static let handlers: [any HandlerFactory] = [TrivialFactory(), AbsentFactory()]
