@@ -2,8 +2,8 @@
 indirect enum ScalarSet: Sendable {
     case all
     case range(ClosedRange<UInt32>)
-    /// The scalars with one of these general categories, such as `Lu`.
-    case categories(Set<String>)
+    /// The scalars with one of these general categories.
+    case categories(Set<Unicode.GeneralCategory>)
     case alphabetic, whitespace, word, lineBreak, lineSpace
     case union([ScalarSet])
     case intersection(ScalarSet, ScalarSet)
@@ -12,7 +12,7 @@ indirect enum ScalarSet: Sendable {
     /// The scalars of a set and their other cases.
     case caseless(ScalarSet)
 
-    static let digits = ScalarSet.categories(["Nd"])
+    static let digits = ScalarSet.categories([.decimalNumber])
 
     static func one(_ scalar: Unicode.Scalar) -> ScalarSet { .range(scalar.value...scalar.value) }
 
@@ -32,12 +32,13 @@ indirect enum ScalarSet: Sendable {
         switch self {
         case .all: true
         case .range(let range): range.contains(scalar.value)
-        case .categories(let codes): codes.contains(scalar.properties.generalCategory.code)
+        case .categories(let categories): categories.contains(scalar.properties.generalCategory)
         case .alphabetic: scalar.properties.isAlphabetic
         case .whitespace: scalar.properties.isWhitespace
         case .word:
             scalar.properties.isAlphabetic
-                || ["Mn", "Mc", "Me", "Nd", "Pc"].contains(scalar.properties.generalCategory.code)
+                || [.nonspacingMark, .spacingMark, .enclosingMark, .decimalNumber, .connectorPunctuation]
+                    .contains(scalar.properties.generalCategory)
         case .lineBreak: scalar.isLineBreak
         case .lineSpace: scalar == "\t" || scalar.properties.generalCategory == .spaceSeparator
         case .union(let sets): sets.contains { $0.contains(scalar) }
@@ -67,50 +68,12 @@ extension Unicode.Scalar {
     }
 }
 
-extension Unicode.GeneralCategory {
-    /// The two letters of the category (UAX 44, "General Category Values").
-    fileprivate var code: String {
-        switch self {
-        case .uppercaseLetter: "Lu"
-        case .lowercaseLetter: "Ll"
-        case .titlecaseLetter: "Lt"
-        case .modifierLetter: "Lm"
-        case .otherLetter: "Lo"
-        case .nonspacingMark: "Mn"
-        case .spacingMark: "Mc"
-        case .enclosingMark: "Me"
-        case .decimalNumber: "Nd"
-        case .letterNumber: "Nl"
-        case .otherNumber: "No"
-        case .connectorPunctuation: "Pc"
-        case .dashPunctuation: "Pd"
-        case .openPunctuation: "Ps"
-        case .closePunctuation: "Pe"
-        case .initialPunctuation: "Pi"
-        case .finalPunctuation: "Pf"
-        case .otherPunctuation: "Po"
-        case .mathSymbol: "Sm"
-        case .currencySymbol: "Sc"
-        case .modifierSymbol: "Sk"
-        case .otherSymbol: "So"
-        case .spaceSeparator: "Zs"
-        case .lineSeparator: "Zl"
-        case .paragraphSeparator: "Zp"
-        case .control: "Cc"
-        case .format: "Cf"
-        case .surrogate: "Cs"
-        case .privateUse: "Co"
-        case .unassigned: "Cn"
-        @unknown default: "Cn"
-        }
-    }
-}
-
 extension ScalarSet {
     /// The set of a property's name, such as `Lu`, `Letter` or `Alphabetic`; nil for one that is not supported.
     static func property(_ name: String) -> ScalarSet? {
-        let codes = groups[name] ?? (name.utf8.count == 2 && allCodes.contains(name) ? [name] : [])
-        if !codes.isEmpty { return .categories(Set(codes)) }
+        let code = names[name] ?? (name.utf8.count <= 2 ? name : "")
+        let categories = code.isEmpty ? [] : Self.categories.filter { $0.key.hasPrefix(code) }.map(\.value)
+        if !categories.isEmpty { return .categories(Set(categories)) }
         return switch name {
         case "Alphabetic", "IsAlphabetic", "alpha", "Alpha": .alphabetic
         case "White_Space", "IsWhite_Space", "space", "blank": .whitespace
@@ -124,21 +87,22 @@ extension ScalarSet {
         }
     }
 
-    private static let letters = ["Lu", "Ll", "Lt", "Lm", "Lo"]
-    private static let marks = ["Mn", "Mc", "Me"]
-    private static let numbers = ["Nd", "Nl", "No"]
-    private static let punctuation = ["Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po"]
-    private static let symbols = ["Sm", "Sc", "Sk", "So"]
-    private static let separators = ["Zs", "Zl", "Zp"]
-    private static let others = ["Cc", "Cf", "Cs", "Co", "Cn"]
-    private static let allCodes = Set(
-        letters + marks + numbers + punctuation + symbols + separators + others)
+    /// The general categories by their two letters (UAX 44, "General Category Values").
+    private static let categories: [String: Unicode.GeneralCategory] = [
+        "Lu": .uppercaseLetter, "Ll": .lowercaseLetter, "Lt": .titlecaseLetter, "Lm": .modifierLetter,
+        "Lo": .otherLetter, "Mn": .nonspacingMark, "Mc": .spacingMark, "Me": .enclosingMark,
+        "Nd": .decimalNumber, "Nl": .letterNumber, "No": .otherNumber, "Pc": .connectorPunctuation,
+        "Pd": .dashPunctuation, "Ps": .openPunctuation, "Pe": .closePunctuation, "Pi": .initialPunctuation,
+        "Pf": .finalPunctuation, "Po": .otherPunctuation, "Sm": .mathSymbol, "Sc": .currencySymbol,
+        "Sk": .modifierSymbol, "So": .otherSymbol, "Zs": .spaceSeparator, "Zl": .lineSeparator,
+        "Zp": .paragraphSeparator, "Cc": .control, "Cf": .format, "Cs": .surrogate, "Co": .privateUse,
+        "Cn": .unassigned,
+    ]
 
-    private static let groups: [String: [String]] = [
-        "L": letters, "Letter": letters, "M": marks, "Mark": marks, "N": numbers, "Number": numbers,
-        "P": punctuation, "Punctuation": punctuation, "punct": punctuation, "S": symbols, "Symbol": symbols,
-        "Z": separators, "Separator": separators, "C": others, "Other": others, "upper": ["Lu"],
-        "lower": ["Ll"], "Uppercase_Letter": ["Lu"], "Lowercase_Letter": ["Ll"], "digit": ["Nd"],
-        "Decimal_Number": ["Nd"], "cntrl": ["Cc"],
+    /// The letters of categories by other names; one letter stands for all categories that begin with it.
+    private static let names = [
+        "Letter": "L", "Mark": "M", "Number": "N", "Punctuation": "P", "punct": "P", "Symbol": "S",
+        "Separator": "Z", "Other": "C", "upper": "Lu", "lower": "Ll", "Uppercase_Letter": "Lu",
+        "Lowercase_Letter": "Ll", "digit": "Nd", "Decimal_Number": "Nd", "cntrl": "Cc",
     ]
 }

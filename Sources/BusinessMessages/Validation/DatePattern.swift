@@ -20,19 +20,33 @@ package struct CalendarDate: Equatable, Comparable, Sendable {
 /// Punctuation, blanks and literal text in apostrophes separate them. Names of months and days depend on the
 /// device's language and are refused.
 package struct DatePattern: Sendable {
-    fileprivate enum Part: Equatable, Sendable {
-        case year(digits: Int?)
-        case month(digits: Int?)
-        case day(digits: Int?)
+    /// The letters of the fields.
+    private enum Field: Character {
+        case year = "y"
+        case month = "M"
+        case day = "d"
+    }
+
+    private enum Part {
+        /// A number of exactly `digits` digits, or without leading zeros when `digits` is nil.
+        case field(Field, digits: Int?)
         case literal(Character)
     }
 
     /// Apple's default pattern.
     package static let standard = DatePattern(
-        [.month(digits: 2), .slash, .day(digits: 2), .slash, .year(digits: 4)], "MM/dd/yyyy")
+        [
+            .field(.month, digits: 2), .literal("/"), .field(.day, digits: 2), .literal("/"),
+            .field(.year, digits: 4),
+        ],
+        "MM/dd/yyyy")
     /// The pattern of Apple's own sample.
     package static let iso = DatePattern(
-        [.year(digits: 4), .dash, .month(digits: 2), .dash, .day(digits: 2)], "yyyy-MM-dd")
+        [
+            .field(.year, digits: 4), .literal("-"), .field(.month, digits: 2), .literal("-"),
+            .field(.day, digits: 2),
+        ],
+        "yyyy-MM-dd")
 
     /// The maximum length of a pattern or a date in bytes; a longer one is refused without parsing it.
     private static let maximumBytes = 256
@@ -51,6 +65,7 @@ package struct DatePattern: Sendable {
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
         var parts: [Part] = []
+        var fields: [Field] = []
         var rest = text[...]
         while let character = rest.first {
             if character == "'" {
@@ -59,15 +74,16 @@ package struct DatePattern: Sendable {
             } else if character.isLetter {
                 let run = rest.prefix { $0 == character }
                 rest = rest.dropFirst(run.count)
-                guard let part = Part(character, count: run.count) else { return nil }
-                parts.append(part)
+                guard let field = Field(rawValue: character),
+                    run.count <= 2 || field == .year && run.count == 4
+                else { return nil }
+                fields.append(field)
+                parts.append(.field(field, digits: run.count == 1 ? nil : run.count))
             } else {
                 parts.append(.literal(rest.removeFirst()))
             }
         }
-        guard parts.count(where: \.isYear) == 1, parts.count(where: \.isMonth) == 1,
-            parts.count(where: \.isDay) == 1
-        else { return nil }
+        guard fields.count == 3, Set(fields).count == 3 else { return nil }
         self.init(parts, text)
     }
 
@@ -96,27 +112,22 @@ package struct DatePattern: Sendable {
     package func date(in text: String) -> CalendarDate? {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
         var rest = text[...]
-        var (year, month, day) = (0, 0, 0)
+        var numbers: [Field: Int] = [:]
         for part in parts {
             switch part {
             case .literal(let character):
                 guard rest.popFirst() == character else { return nil }
-            case .year(let digits):
-                guard let number = rest.takeNumber(digits, atMost: 4) else { return nil }
+            case .field(let field, let digits):
+                guard let number = rest.takeNumber(digits, atMost: field == .year ? 4 : 2) else { return nil }
                 // A two-digit year is in this century, as on the devices that show forms.
-                year = digits == 2 ? 2000 + number : number
-            case .month(let digits):
-                guard let number = rest.takeNumber(digits, atMost: 2) else { return nil }
-                month = number
-            case .day(let digits):
-                guard let number = rest.takeNumber(digits, atMost: 2) else { return nil }
-                day = number
+                numbers[field] = field == .year && digits == 2 ? 2000 + number : number
             }
         }
-        guard rest.isEmpty, (1...12).contains(month), (1...days(inMonth: month, of: year)).contains(day)
-        else {
+        guard let year = numbers[.year], let month = numbers[.month], let day = numbers[.day] else {
             return nil
         }
+        guard rest.isEmpty, (1...12).contains(month), (1...days(inMonth: month, of: year)).contains(day)
+        else { return nil }
         return CalendarDate(year: year, month: month, day: day)
     }
 
@@ -125,35 +136,13 @@ package struct DatePattern: Sendable {
         parts.map { part in
             switch part {
             case .literal(let character): String(character)
-            case .year(digits: 2): (date.year % 100).padded(2)
-            case .year(let digits): date.year.padded(digits ?? 1)
-            case .month(let digits): date.month.padded(digits ?? 1)
-            case .day(let digits): date.day.padded(digits ?? 1)
+            case .field(.year, digits: 2): (date.year % 100).padded(2)
+            case .field(.year, let digits): date.year.padded(digits ?? 1)
+            case .field(.month, let digits): date.month.padded(digits ?? 1)
+            case .field(.day, let digits): date.day.padded(digits ?? 1)
             }
         }.joined()
     }
-}
-
-extension DatePattern.Part {
-    fileprivate static let slash = DatePattern.Part.literal("/")
-    fileprivate static let dash = DatePattern.Part.literal("-")
-
-    fileprivate init?(_ letter: Character, count: Int) {
-        switch (letter, count) {
-        case ("y", 4): self = .year(digits: 4)
-        case ("y", 2): self = .year(digits: 2)
-        case ("y", 1): self = .year(digits: nil)
-        case ("M", 2): self = .month(digits: 2)
-        case ("M", 1): self = .month(digits: nil)
-        case ("d", 2): self = .day(digits: 2)
-        case ("d", 1): self = .day(digits: nil)
-        default: return nil
-        }
-    }
-
-    fileprivate var isYear: Bool { if case .year = self { true } else { false } }
-    fileprivate var isMonth: Bool { if case .month = self { true } else { false } }
-    fileprivate var isDay: Bool { if case .day = self { true } else { false } }
 }
 
 extension Substring {

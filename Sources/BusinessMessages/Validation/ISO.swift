@@ -16,9 +16,9 @@ enum ISO {
 
     /// The number of decimals of a currency; `nil` when no currency has this code, in upper case.
     static func decimals(ofCurrency code: String) -> Int? {
-        if currenciesWithTwoDecimals.contains(code) { return 2 }
+        guard numbers[code] != nil else { return nil }
         if currenciesWithoutDecimals.contains(code) { return 0 }
-        return currenciesWithThreeDecimals.contains(code) ? 3 : nil
+        return currenciesWithThreeDecimals.contains(code) ? 3 : 2
     }
 
     /// The three digits of a currency, which Apple Pay's tokens have; `nil` when no currency has this code.
@@ -41,16 +41,6 @@ enum ISO {
             ZAR710 ZMW967 ZWG924
             """
         ).map { (String($0.prefix(3)), String($0.suffix(3))) }, uniquingKeysWith: { first, _ in first })
-
-    private static let currenciesWithTwoDecimals = codes(
-        """
-        AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD
-        CDF CHF CNY COP CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ
-        GYD HKD HNL HTG HUF IDR ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL
-        MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR
-        PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT
-        TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XAD XCD XCG YER ZAR ZMW ZWG
-        """)
 
     private static let currenciesWithoutDecimals = codes(
         "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")

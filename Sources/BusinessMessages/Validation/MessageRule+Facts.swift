@@ -2,35 +2,16 @@ extension MessageRule {
     /// The consequence for a message that breaks the rule.
     public var severity: MessageProblem.Severity {
         switch self {
-        case .json, .fullyChecked, .type, .required, .empty, .messageType, .protocolVersion,
-            .messageIdentifier, .destinationAddress, .locale, .typeContent, .attachmentSize, .attachmentKey,
-            .base64, .webAddress,
-            .linkContent,
-            .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle, .imageIdentifiers,
-            .dataVersion,
-            .quickReplyCount, .quickReplyIdentifiers, .listItemIdentifiers, .startTime,
-            .slotDuration, .slotIdentifiers, .formTemplate, .pageIdentifier, .pageIdentifiers, .pageType,
-            .startPage, .nextPage, .pageItemIdentifiers, .branchItem, .submitPage, .dateMaximum, .dateValue,
-            .inputType, .characterCount,
-            .keyboardType, .textContentType, .initiative, .initiativeContext, .displayName,
-            .sessionExpiry, .paymentMember, .paymentSum,
-            .merchantCapability, .threeDSecure, .countryCode, .currencyCode, .money, .total,
-            .shippingAmount, .lineItemType, .contactField, .shippingIdentifiers, .responseType,
-            .authenticationProcedure, .encryptionKey, .redirectAddress, .signInMember, .signInParameters,
-            .appData,
-            .appURL, .invitationLogo, .invitationTemplate, .invitationReference, .reusableContent,
-            .livePersonType, .livePersonImage, .capability:
-            .error
         case .authenticationVersion, .unknownMember, .repeatedMember, .sourceAddress, .attachmentMarkers,
-            .linkScheme, .textLink,
-            .linkImageBytes, .linkVideoImage, .requestIdentifier, .sessionIdentifier,
+            .linkScheme, .textLink, .linkImageBytes, .linkVideoImage, .requestIdentifier, .sessionIdentifier,
             .bubbleMember, .builtinMember, .imageReference, .unusedImage, .imageFormat, .imagePixels,
-            .imageResolution, .invitationLocale, .quickReplyLines,
-            .quickReplyBubbles, .timezoneOffset, .coordinates, .radius, .formVersion, .unreachablePage,
-            .pageCycle, .pageQuestion, .itemNextPage, .selectedItem, .dateFormat, .dateSpelling,
-            .dateOrder, .regex, .singleLineOnly, .splashButton, .paymentNetwork, .moneyDecimals,
-            .shippingUpdate, .paymentStyle, .additionalParameters, .appDescription, .appIconBytes:
+            .imageResolution, .invitationLocale, .quickReplyLines, .quickReplyBubbles, .timezoneOffset,
+            .coordinates, .radius, .formVersion, .unreachablePage, .pageCycle, .pageQuestion, .itemNextPage,
+            .selectedItem, .dateFormat, .dateSpelling, .dateOrder, .regex, .singleLineOnly, .splashButton,
+            .paymentNetwork, .moneyDecimals, .shippingUpdate, .paymentStyle, .additionalParameters,
+            .appDescription, .appIconBytes:
             .warning
+        default: .error
         }
     }
 
@@ -40,33 +21,13 @@ extension MessageRule {
     public var isInSchema: Bool {
         switch self {
         case .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier, .locale,
-            .typeContent,
-            .attachmentKey, .invitationTemplate, .invitationReference, .linkContent, .interactiveContent,
-            .bid, .interactiveKind, .bubbleText, .bubbleStyle,
-            .quickReplyCount, .slotDuration, .formTemplate, .pageIdentifier, .pageType, .inputType,
-            .characterCount, .keyboardType, .textContentType, .initiative, .merchantCapability,
-            .threeDSecure, .money, .lineItemType, .contactField, .responseType, .authenticationProcedure,
-            .appData:
+            .typeContent, .attachmentKey, .invitationTemplate, .invitationReference, .linkContent,
+            .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle, .quickReplyCount,
+            .slotDuration, .formTemplate, .pageIdentifier, .pageType, .inputType, .characterCount,
+            .keyboardType, .textContentType, .initiative, .merchantCapability, .threeDSecure, .money,
+            .lineItemType, .contactField, .responseType, .authenticationProcedure, .appData:
             true
-        case .json, .fullyChecked, .unknownMember, .repeatedMember, .sourceAddress, .destinationAddress,
-            .attachmentMarkers, .attachmentSize, .base64, .webAddress, .textLink, .linkScheme,
-            .linkImageBytes,
-            .linkVideoImage, .dataVersion, .authenticationVersion, .requestIdentifier, .sessionIdentifier,
-            .bubbleMember,
-            .builtinMember, .imageIdentifiers, .imageReference, .unusedImage, .imageFormat, .imagePixels,
-            .imageResolution, .invitationLocale, .branchItem, .submitPage, .dateMaximum,
-            .quickReplyIdentifiers, .quickReplyLines, .quickReplyBubbles, .listItemIdentifiers, .startTime,
-            .slotIdentifiers, .timezoneOffset, .coordinates, .radius, .formVersion, .pageIdentifiers,
-            .startPage, .nextPage, .unreachablePage, .pageCycle, .pageQuestion, .pageItemIdentifiers,
-            .itemNextPage, .selectedItem, .dateFormat, .dateValue, .dateSpelling, .dateOrder, .regex,
-            .singleLineOnly, .splashButton, .initiativeContext, .sessionExpiry, .displayName,
-            .paymentMember, .paymentSum, .paymentNetwork, .countryCode, .currencyCode, .moneyDecimals, .total,
-            .shippingAmount, .shippingIdentifiers,
-            .shippingUpdate, .paymentStyle, .encryptionKey, .redirectAddress, .additionalParameters,
-            .signInMember, .signInParameters, .appURL, .appDescription, .appIconBytes, .invitationLogo,
-            .reusableContent,
-            .livePersonType, .livePersonImage, .capability:
-            false
+        default: false
         }
     }
 
