@@ -11,19 +11,10 @@ extension Checks {
             .required("receivedMessage", bubble), .required("URL", appURL),
             .required("appId", looseIdentifier), .optional("appName", text),
             .optional("appIcon", all(base64, appIcon)), .optional("useLiveLayout", boolean),
-            .optional("data", noData),
+            .optional("data", refuse(.appData, allowed: "no data; Apple refuses it for apps")),
         ]
 
-    private static let noData: Check = { value, inspection in
-        inspection.report(.appData, at: value, allowed: "no data; Apple refuses it for apps")
-    }
-
-    static let appURL: Check = { value, inspection in
-        words(value, &inspection)
-        guard let bytes = value.string?.utf8.count, bytes > maximumAppURLBytes else { return }
-        inspection.report(
-            .appURL, at: value, found: "\(bytes) bytes", allowed: "at most \(maximumAppURLBytes) bytes")
-    }
+    static let appURL = all(words, bytes(atMost: maximumAppURLBytes, .appURL))
 
     private static let appIcon: Check = { value, inspection in
         guard let bytes = value.base64Bytes?.count, bytes >= appIconLimitBytes else { return }
@@ -53,14 +44,10 @@ extension Checks {
                 "parameters",
                 object("invitations", [.required("brandName", words), .optional("brandLogo", text)])),
         ],
-        then: { notification, inspection in
-            if notification["locale"] == nil {
-                inspection.report(
-                    .invitationLocale, at: notification, missing: "locale",
-                    allowed: "a language such as en-us")
-            }
-            checkLogo(of: notification, &inspection)
-        })
+        then: all(
+            refuse(.invitationLocale, missing: "locale", allowed: "a language such as en-us") {
+                $0["locale"] == nil
+            }, checkLogo))
 
     /// The maximum number of characters of an invitation's reference.
     static let maximumReferenceCharacters = 1000
@@ -69,17 +56,14 @@ extension Checks {
     ///
     /// Apple's catalogue is not public; the known names are `binaryChoice.engage.withImage` and
     /// `binaryChoice.engage.noImage`.
-    private static let invitationTemplate: Check = { value, inspection in
-        guard let name = value.textBytes, !name.isEmpty else { return }
+    private static let invitationTemplate = refuse(
+        .invitationTemplate, allowed: "binaryChoice.engage.withImage binaryChoice.engage.noImage"
+    ) { value in
+        guard let name = value.textBytes, !name.isEmpty else { return false }
         let parts = name.split(
             separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0].elementsEqual("binaryChoice".utf8), !parts[1].isEmpty,
-            ["withImage", "noImage"].contains(where: { parts[2].elementsEqual($0.utf8) })
-        else {
-            return inspection.report(
-                .invitationTemplate, at: value,
-                allowed: "binaryChoice.engage.withImage binaryChoice.engage.noImage")
-        }
+        return parts.count != 3 || !parts[0].elementsEqual("binaryChoice".utf8) || parts[1].isEmpty
+            || !["withImage", "noImage"].contains { parts[2].elementsEqual($0.utf8) }
     }
 
     private static let invitationReference: Check = { value, inspection in

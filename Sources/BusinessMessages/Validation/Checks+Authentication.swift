@@ -24,29 +24,27 @@ extension Checks {
                 allowed: "responseEncryptionKey with clientSecret, or redirectURI")
         })
 
-    private static let encryptionKey: Check = { value, inspection in
+    private static let encryptionKey = refuse(
+        .encryptionKey, found: "something else", allowed: "97 bytes in Base64, the first is 4"
+    ) { value in
         // The server adds the key of a queued sign-in of version 1 when it sends the message.
-        guard value.nonEmptyString != nil, !value.equals(SignInRequest.placeholder) else { return }
+        guard value.nonEmptyString != nil, !value.equals(SignInRequest.placeholder) else { return false }
         // SEC 1 §2.3.3: an uncompressed point is the byte 4, then two coordinates of 48 bytes each.
-        guard let point = value.base64Bytes, point.count == 97, point[0] == 4 else {
-            return inspection.report(
-                .encryptionKey, at: value, found: "something else",
-                allowed: "97 bytes in Base64, the first is 4")
-        }
+        let point = value.base64Bytes
+        return point?.count != 97 || point?.first != 4
     }
 
-    private static let redirect: Check = { value, inspection in
+    private static let redirect = refuse(
+        .redirectAddress, allowed: "https:// and a host, at most \(maximumRedirectBytes) bytes"
+    ) { value in
         // The server adds the redirect address of a queued sign-in when it sends the message.
-        guard let text = value.nonEmptyString, !value.equals(SignInRequest.placeholder) else { return }
-        guard text.utf8.count <= maximumRedirectBytes, text.isWebAddress(schemes: ["https"]) else {
-            return inspection.report(
-                .redirectAddress, at: value,
-                allowed: "https:// and a host, at most \(maximumRedirectBytes) bytes")
-        }
+        guard let text = value.nonEmptyString, !value.equals(SignInRequest.placeholder) else { return false }
+        return text.utf8.count > maximumRedirectBytes || !text.isWebAddress(schemes: ["https"])
     }
 
-    private static let parameters: Check = { value, inspection in
-        guard let text = value.textBytes, !text.isEmpty else { return }
+    private static let parameters = refuse(.additionalParameters, allowed: "a query such as a=1&b=2") {
+        value in
+        guard let text = value.textBytes, !text.isEmpty else { return false }
         // Each parameter begins with a name, which is not empty.
         var isStart = true
         let isQuery = text.allSatisfy { byte in
@@ -54,8 +52,6 @@ extension Checks {
             isStart = byte == UInt8(ascii: "&")
             return byte > 0x20 && byte < 0x7F
         }
-        if !isQuery || isStart {
-            inspection.report(.additionalParameters, at: value, allowed: "a query such as a=1&b=2")
-        }
+        return !isQuery || isStart
     }
 }

@@ -27,10 +27,8 @@ extension Checks {
         $0.isHexadecimal(digits: 66) && $0.utf8.starts(with: "00".utf8)
     }
 
-    private static let size: Check = { value, inspection in
-        if value.int == nil && value.string.flatMap({ Int($0) }) == nil {
-            inspection.report(.type, at: value, allowed: "a number of bytes")
-        }
+    private static let size = refuse(.type, allowed: "a number of bytes") {
+        $0.int == nil && $0.string.flatMap { Int($0) } == nil
     }
 
     private static let reference: [Member] = [
@@ -87,13 +85,9 @@ extension Checks {
             allowed: "at most \(maximumLinkImageBytes) bytes")
     }
 
-    private static let checkAssets: Check = { assets, inspection in
-        if assets["video"] != nil, assets["image"] == nil {
-            inspection.report(
-                .linkVideoImage, at: assets, missing: "image",
-                allowed: "an image, shown before the video plays")
-        }
-    }
+    private static let checkAssets = refuse(
+        .linkVideoImage, missing: "image", allowed: "an image, shown before the video plays"
+    ) { $0["video"] != nil && $0["image"] == nil }
 }
 
 extension String {

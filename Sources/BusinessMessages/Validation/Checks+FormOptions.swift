@@ -97,11 +97,12 @@ extension Checks {
             + ($0 == "asciiCapable" ? "ASCIICapable" : $0.prefix(1).uppercased() + $0.dropFirst())
     }
 
-    private static let regex: Check = { value, inspection in
-        guard let text = value.nonEmptyString, RegularExpression(text) == nil else { return }
-        inspection.report(
-            .regex, at: value,
-            allowed: "a regular expression of at most \(RegularExpression.maximumBytes) bytes, nested at most"
-                + " \(RegularExpression.maximumDepth) deep")
+    private static let regex = refuse(
+        .regex,
+        allowed: "a regular expression of at most \(RegularExpression.maximumBytes) bytes, nested at most"
+            + " \(RegularExpression.maximumDepth) deep"
+    ) { value in
+        guard let text = value.nonEmptyString else { return false }
+        return RegularExpression(text) == nil
     }
 }

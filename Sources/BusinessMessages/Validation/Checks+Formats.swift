@@ -7,11 +7,11 @@ extension Checks {
     }
 
     /// Checks that a text is Base64 of at least one byte.
-    static let base64: Check = { value, inspection in
-        words(value, &inspection)
-        guard let text = value.string, !text.isEmpty, value.base64Bytes == nil else { return }
-        inspection.report(.base64, at: value, allowed: "Base64 with padding")
-    }
+    static let base64 = all(
+        words,
+        refuse(.base64, allowed: "Base64 with padding") {
+            $0.nonEmptyString != nil && $0.base64Bytes == nil
+        })
 
     /// Checks that a text is a language, possibly with its region.
     static let locale = text(.locale, allowed: "a language such as en_US", \.isLocale)

@@ -11,11 +11,8 @@ extension Checks {
             .required("template", oneOf(["messageForms"], .formTemplate)), .required("data", form),
         ])
 
-    private static let formVersion: Check = { value, inspection in
-        guard value.kind == .string, !value.isEmptyText, !["1.1", "1.2"].contains(where: value.equals) else {
-            return
-        }
-        inspection.report(.formVersion, at: value, allowed: "1.1 or 1.2")
+    private static let formVersion = refuse(.formVersion, allowed: "1.1 or 1.2") { value in
+        value.kind == .string && !value.isEmptyText && !["1.1", "1.2"].contains(where: value.equals)
     }
 
     private static let form = object(
@@ -31,12 +28,9 @@ extension Checks {
             .optional("header", text), .optional("splashtext", text), .optional("buttonTitle", text),
             .optional("imageIdentifier", imageIdentifier),
         ],
-        then: { splash, inspection in
-            guard splash["buttonTitle"]?.nonEmptyString == nil else { return }
-            inspection.report(
-                .splashButton, at: splash, missing: "buttonTitle",
-                allowed: "a text; without it the screen is omitted")
-        })
+        then: refuse(
+            .splashButton, missing: "buttonTitle", allowed: "a text; without it the screen is omitted"
+        ) { $0["buttonTitle"]?.nonEmptyString == nil })
 
     // Checks of the pages of forms.
 
@@ -62,8 +56,8 @@ extension Checks {
             default: []
             }
         inspection.inspect(value, as: commonPage + particular, in: "Types of Pages") { page, inspection in
-            checkQuestion(of: page, type, &inspection)
-            unique(page["items"]?.objects ?? [], "identifier", .pageItemIdentifiers, &inspection)
+            if type != "picker" { checkQuestion(page, &inspection) }
+            unique(in: "items", .pageItemIdentifiers)(page, &inspection)
             checkNextPages(of: page, &inspection)
             if type == "select" { checkItemPages(of: page, &inspection) }
             if type == "picker" { checkSelectedItem(of: page, &inspection) }
@@ -72,12 +66,9 @@ extension Checks {
 
     /// Checks that a page has a question; a `picker` page needs none, because Apple's sample of such a page
     /// has none.
-    private static func checkQuestion(
-        of page: JSONValue, _ type: String, _ inspection: inout Inspection
-    ) {
-        guard type != "picker", page["subtitle"]?.nonEmptyString == nil else { return }
-        inspection.report(.pageQuestion, at: page, missing: "subtitle", allowed: "the page's question")
-    }
+    private static let checkQuestion = refuse(
+        .pageQuestion, missing: "subtitle", allowed: "the page's question"
+    ) { $0["subtitle"]?.nonEmptyString == nil }
 
     private static let selectPage: [Member] = [
         .optional("multipleSelection", boolean),

@@ -45,9 +45,7 @@ extension Checks {
             .optional("appIcon", builtinMember), .optional("useLiveLayout", boolean),
         ]
 
-    private static let builtinMember: Check = { value, inspection in
-        inspection.report(.builtinMember, at: value, allowed: "nothing; it is for iMessage apps")
-    }
+    private static let builtinMember = refuse(.builtinMember, allowed: "nothing; it is for iMessage apps")
 
     private static let data = object(
         "InteractiveMessageData Dictionary",
@@ -82,9 +80,8 @@ extension Checks {
         }
     }
 
-    private static let requestIdentifier: Check = { value, inspection in
-        guard let text = value.nonEmptyString, !text.isUUID else { return }
-        inspection.report(.requestIdentifier, at: value, allowed: "a UUID, by recommendation")
+    private static let requestIdentifier = refuse(.requestIdentifier, allowed: "a UUID, by recommendation") {
+        $0.nonEmptyString?.isUUID == false
     }
 
     private static func checkBuiltin(_ value: JSONValue, _ inspection: inout Inspection) {

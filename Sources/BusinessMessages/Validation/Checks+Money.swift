@@ -9,13 +9,13 @@ extension Checks {
         "ApplePay.lineItems Dictionary",
         [
             .required("amount", money), .required("label", words),
-            .optional("type", text(.lineItemType, allowed: "final or pending", isFinality)),
+            // Apple writes both `final` and `Final`.
+            .optional(
+                "type",
+                text(.lineItemType, allowed: "final or pending") {
+                    ["final", "pending", "Final", "Pending"].contains($0)
+                }),
         ])
-
-    /// Whether a text is a known finality; Apple writes both `final` and `Final`.
-    private static let isFinality: @Sendable (String) -> Bool = {
-        ["final", "pending", "Final", "Pending"].contains($0)
-    }
 
     static let total: Check = { item, inspection in
         guard let amount = item["amount"], let money = amount.string.flatMap(Money.init), !money.isPositive
@@ -30,9 +30,8 @@ extension Checks {
             .required("identifier", words), .required("label", words), .optional("type", text),
         ])
 
-    private static let notNegative: Check = { value, inspection in
-        guard value.string.flatMap(Money.init)?.isNegative == true else { return }
-        inspection.report(.shippingAmount, at: value, allowed: "zero or more")
+    private static let notNegative = refuse(.shippingAmount, allowed: "zero or more") {
+        $0.string.flatMap(Money.init)?.isNegative == true
     }
 
     /// Checks that no amount of a payment request has more decimals than its currency.

@@ -4,15 +4,11 @@ extension Checks {
     /// Checks `{"payment": {…}}`, which the server turns into an Apple Pay message.
     static let paymentMessage = object(
         "PaymentRequest",
-        [
-            .required("payment", requestedPayment)
-        ] + completedMessageMembers)
+        [.required("payment", requestedPayment)] + completedMessageMembers)
 
     private static let requestedPayment = object(
         "PaymentRequest",
-        [
-            .required("paymentRequest", requestedSum)
-        ] + completedRequestMembers
+        [.required("paymentRequest", requestedSum)] + completedRequestMembers
             + ["requestIdentifier", "merchantSession", "endpoints"].map {
                 .optional($0, serversMember(.paymentMember))
             },
@@ -32,11 +28,7 @@ extension Checks {
                     "PaymentRequest",
                     applePayMembers + [.optional("merchantIdentifier", serversMember(.paymentMember))]))
         ],
-        then: { request, inspection in
-            unique(
-                request["shippingMethods"]?.objects ?? [], "identifier", .shippingIdentifiers, &inspection)
-            checkSum(of: request, &inspection)
-        })
+        then: all(unique(in: "shippingMethods", .shippingIdentifiers), checkSum))
 
     /// Checks that the request makes a valid ``PaymentSheet``, unless other checks have already found errors.
     private static func checkSum(of request: JSONValue, _ inspection: inout Inspection) {

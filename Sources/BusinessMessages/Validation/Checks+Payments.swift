@@ -51,7 +51,8 @@ extension Checks {
     private static let merchantSession = object(
         "Payment.MerchantSession Dictionary",
         [
-            .required("displayName", all(words, displayName)), .required("epochTimestamp", timestamp),
+            .required("displayName", all(words, bytes(atMost: maximumDisplayNameBytes, .displayName))),
+            .required("epochTimestamp", timestamp),
             .required("expiresAt", timestamp), .required("initiative", oneOf(["messaging"], .initiative)),
             .required("initiativeContext", text), .required("merchantIdentifier", words),
             .required("merchantSessionIdentifier", words), .optional("nonce", text),
@@ -66,29 +67,17 @@ extension Checks {
             inspection.report(.sessionExpiry, at: expiry, allowed: "a time after epochTimestamp")
         })
 
-    private static let displayName: Check = { value, inspection in
-        guard let bytes = value.string?.utf8.count, bytes > maximumDisplayNameBytes else { return }
-        inspection.report(
-            .displayName, at: value, found: "\(bytes) bytes",
-            allowed: "at most \(maximumDisplayNameBytes) bytes")
-    }
-
     /// Accepts a time as a string or a number: Apple's table has a string of seconds, but Apple Pay sends a number of
     /// milliseconds.
-    private static let timestamp: Check = { value, inspection in
-        guard value.int == nil, value.string.flatMap({ Int($0) }) == nil else { return }
-        inspection.report(.type, at: value, allowed: "a whole number, as a number or a text")
+    private static let timestamp = refuse(.type, allowed: "a whole number, as a number or a text") {
+        $0.int == nil && $0.string.flatMap { Int($0) } == nil
     }
 
     private static let paymentRequest = object(
         "ApplePayPaymentRequest Dictionary",
         // Apple does not document `merchantName`, but its samples have it.
         paymentRequestMembers + [.required("applePay", applePay), .optional("merchantName", text)],
-        then: { request, inspection in
-            unique(
-                request["shippingMethods"]?.objects ?? [], "identifier", .shippingIdentifiers, &inspection)
-            checkDecimals(in: request, &inspection)
-        })
+        then: all(unique(in: "shippingMethods", .shippingIdentifiers), checkDecimals))
 
     /// The members of `paymentRequest` that ``ApplePayRequest`` and ``PaymentRequest`` have in common.
     static let paymentRequestMembers: [Member] = [
@@ -123,11 +112,9 @@ extension Checks {
     private static let merchantCapability = oneOf(
         ApplePayRequest.Capability.allCases.map(\.rawValue), .merchantCapability)
 
-    private static let threeDSecure: Check = { value, inspection in
-        guard value.kind == .array, value.count > 0,
-            !value.elements.contains(where: { $0.equals("supports3DS") })
-        else { return }
-        inspection.report(.threeDSecure, at: value, allowed: "a list with supports3DS")
+    private static let threeDSecure = refuse(.threeDSecure, allowed: "a list with supports3DS") { value in
+        value.kind == .array && value.count > 0
+            && !value.elements.contains { $0.equals("supports3DS") }
     }
 
     /// The six card networks that Apple documents, and two from Apple's own tutorial.
@@ -135,11 +122,9 @@ extension Checks {
         "amex", "chinaUnionPay", "discover", "interac", "jcb", "masterCard", "privateLabel", "visa",
     ]
 
-    private static let network: Check = { value, inspection in
-        words(value, &inspection)
-        guard value.kind == .string, !value.isEmptyText, !networks.contains(where: value.equals) else {
-            return
-        }
-        inspection.report(.paymentNetwork, at: value, allowed: networks.joined(separator: " "))
-    }
+    private static let network = all(
+        words,
+        refuse(.paymentNetwork, allowed: networks.joined(separator: " ")) { value in
+            value.kind == .string && !value.isEmptyText && !networks.contains(where: value.equals)
+        })
 }

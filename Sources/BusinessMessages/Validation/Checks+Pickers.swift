@@ -9,26 +9,20 @@ extension Checks {
             .required("summaryText", words),
             .required("items", all(list(of: quickReplyItem), quickReplyCount)),
         ],
-        then: { reply, inspection in
-            unique(
-                reply["items"]?.objects ?? [], "identifier", .quickReplyIdentifiers, &inspection)
-        })
+        then: unique(in: "items", .quickReplyIdentifiers))
 
     private static let quickReplyItem = object(
         "Quick-Reply.Items Dictionary",
         [.required("identifier", words), .required("title", all(notBlank, oneLine))])
 
-    private static let notBlank: Check = { value, inspection in
-        text(value, &inspection)
-        guard let title = value.string, title.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
-            return
-        }
-        inspection.report(.empty, at: value, allowed: "a text that is not blank")
-    }
+    private static let notBlank = all(
+        text,
+        refuse(.empty, allowed: "a text that is not blank") {
+            $0.string?.unicodeScalars.allSatisfy(\.properties.isWhitespace) ?? false
+        })
 
-    private static let oneLine: Check = { value, inspection in
-        guard let text = value.string, text.unicodeScalars.contains(where: \.isLineBreak) else { return }
-        inspection.report(.quickReplyLines, at: value, allowed: "one line")
+    private static let oneLine = refuse(.quickReplyLines, allowed: "one line") {
+        $0.string?.unicodeScalars.contains(where: \.isLineBreak) ?? false
     }
 
     private static let quickReplyCount: Check = { items, inspection in
@@ -75,13 +69,10 @@ extension Checks {
             .optional("timezoneOffset", all(integer, timezoneOffset)),
             .required("timeslots", list(of: timeslot, minimum: 1)),
         ],
-        then: { event, inspection in
-            unique(event["timeslots"]?.objects ?? [], "identifier", .slotIdentifiers, &inspection)
-        })
+        then: unique(in: "timeslots", .slotIdentifiers))
 
-    private static let timezoneOffset: Check = { value, inspection in
-        guard let minutes = value.int, !(-720...840).contains(minutes) else { return }
-        inspection.report(.timezoneOffset, at: value, allowed: "-720 to 840 minutes")
+    private static let timezoneOffset = refuse(.timezoneOffset, allowed: "-720 to 840 minutes") {
+        $0.int.map { !(-720...840).contains($0) } ?? false
     }
 
     private static let timeslot = object(
@@ -112,10 +103,9 @@ extension Checks {
             }
         })
 
-    private static func coordinate(within limit: Double) -> Check {
-        { value, inspection in
-            guard let degrees = value.double, abs(degrees) > limit else { return }
-            inspection.report(.coordinates, at: value, allowed: "-\(Int(limit)) to \(Int(limit)) degrees")
+    private static func coordinate(within limit: Int) -> Check {
+        refuse(.coordinates, allowed: "-\(limit) to \(limit) degrees") {
+            $0.double.map { abs($0) > Double(limit) } ?? false
         }
     }
 }

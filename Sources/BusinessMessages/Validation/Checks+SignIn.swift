@@ -7,9 +7,7 @@ extension Checks {
     /// Checks `{"signIn": {…}}`, which the server turns into an authentication message.
     static let signInMessage = object(
         "SignInRequest",
-        [
-            .required("signIn", signIn)
-        ] + completedMessageMembers)
+        [.required("signIn", signIn)] + completedMessageMembers)
 
     /// The members of a message that the server turns into an interactive one, beside its request.
     static let completedMessageMembers: [Member] = [
@@ -47,10 +45,7 @@ extension Checks {
 
     /// Refuses a member that only the server sets.
     static func serversMember(_ rule: MessageRule) -> Check {
-        { value, inspection in
-            inspection.report(
-                rule, at: value, found: "a value", allowed: "nothing; the server sets this member")
-        }
+        refuse(rule, found: "a value", allowed: "nothing; the server sets this member")
     }
 
     private static let signInParameters: Check = { value, inspection in

@@ -12,19 +12,13 @@ enum Checks {
     static let words: Check = { value, inspection in _ = isWordsOrReport(value, &inspection) }
 
     /// Checks that a value is `true` or `false`.
-    static let boolean: Check = { value, inspection in
-        if value.kind != .boolean { inspection.report(.type, at: value, allowed: "true or false") }
-    }
+    static let boolean = refuse(.type, allowed: "true or false") { $0.kind != .boolean }
 
     /// Checks that a value is a number.
-    static let number: Check = { value, inspection in
-        if value.kind != .number { inspection.report(.type, at: value, allowed: "a number") }
-    }
+    static let number = refuse(.type, allowed: "a number") { $0.kind != .number }
 
     /// Checks that a value is a whole number.
-    static let integer: Check = { value, inspection in
-        if value.int == nil { inspection.report(.type, at: value, allowed: "a whole number") }
-    }
+    static let integer = refuse(.type, allowed: "a whole number") { $0.int == nil }
 
     /// Checks that a value is a string or a whole number, for identifiers where Apple's tables contradict each other.
     static let looseIdentifier: Check = { value, inspection in
@@ -37,9 +31,26 @@ enum Checks {
     }
 
     /// Checks that a value can identify an image: a string, possibly an empty one, or a whole number.
-    static let imageIdentifier: Check = { value, inspection in
-        if value.kind != .string, value.int == nil {
-            inspection.report(.type, at: value, allowed: "a text or a whole number")
+    static let imageIdentifier = refuse(.type, allowed: "a text or a whole number") {
+        $0.kind != .string && $0.int == nil
+    }
+
+    /// Reports a rule for a value, or for its absent member `name`, when `isBroken` accepts the value.
+    static func refuse(
+        _ rule: MessageRule, missing name: String? = nil, found: String? = nil, allowed: String,
+        where isBroken: @escaping @Sendable (JSONValue) -> Bool = { _ in true }
+    ) -> Check {
+        { value, inspection in
+            guard isBroken(value) else { return }
+            inspection.report(rule, at: value, missing: name, found: found, allowed: allowed)
+        }
+    }
+
+    /// Reports a rule for a string of more than `maximum` bytes.
+    static func bytes(atMost maximum: Int, _ rule: MessageRule) -> Check {
+        { value, inspection in
+            guard let bytes = value.string?.utf8.count, bytes > maximum else { return }
+            inspection.report(rule, at: value, found: "\(bytes) bytes", allowed: "at most \(maximum) bytes")
         }
     }
 
@@ -134,6 +145,11 @@ enum Checks {
 }
 
 extension Checks {
+    /// Checks that no two objects of the member `list` have the same value of the member `identifier`.
+    static func unique(in list: String, _ rule: MessageRule) -> Check {
+        { value, inspection in unique(value[list]?.objects ?? [], "identifier", rule, &inspection) }
+    }
+
     /// Checks that no two objects have the same value of the member `name`.
     static func unique(
         _ objects: some Sequence<JSONValue>, _ name: String, _ rule: MessageRule,
