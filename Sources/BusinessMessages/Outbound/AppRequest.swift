@@ -71,17 +71,14 @@ public struct AppRequest: Hashable, Sendable {
     }
 
     func write(to writer: inout JSONWriter) {
-        writer.object("interactiveData") { writer in
-            writer.field("bid", bid)
-            writer.field("appId", app?.appID)
-            writer.field("appName", app?.name)
-            if let icon = app?.icon { writer.base64("appIcon", icon) }
-            writer.field("URL", url)
-            writer.field("sessionIdentifier", sessionIdentifier)
-            writer.field("useLiveLayout", usesLiveLayout)
-            writer.bubble("receivedMessage", received)
-            writer.bubble("replyMessage", reply)
-        }
-        if !attachments.isEmpty { writer.list("attachments", attachments) { $0.write(to: &$1) } }
+        writer.field(
+            "interactiveData",
+            JSONObject([
+                "bid": bid, "appId": app?.appID, "appName": app?.name,
+                "appIcon": app?.icon.map { Base64.encode($0) }, "URL": url,
+                "sessionIdentifier": sessionIdentifier, "useLiveLayout": usesLiveLayout,
+                "receivedMessage": received, "replyMessage": reply,
+            ]))
+        writer.fields(["attachments": attachments.unlessEmpty])
     }
 }

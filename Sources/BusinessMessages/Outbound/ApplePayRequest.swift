@@ -1,4 +1,4 @@
-internal import BalloonJSON
+package import BalloonJSON
 
 /// A payment that the customer authorises with Apple Pay.
 ///
@@ -10,7 +10,7 @@ internal import BalloonJSON
 /// Apple MSP API, "Apple Pay Message". Every device can show it. Amounts are decimal strings such as `59.00`.
 public struct ApplePayRequest: Hashable, Sendable {
     /// An amount with its label.
-    public struct LineItem: Hashable, Sendable {
+    public struct LineItem: Hashable, Sendable, JSONWritable {
         /// Whether an amount can still change.
         public enum Finality: String, Sendable {
             /// The amount is final.
@@ -33,17 +33,13 @@ public struct ApplePayRequest: Hashable, Sendable {
             self.finality = finality
         }
 
-        func write(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.field("label", label)
-                writer.field("amount", amount)
-                writer.field("type", finality?.rawValue)
-            }
+        package func write(to writer: inout JSONWriter) {
+            writer.object(["label": label, "amount": amount, "type": finality?.rawValue])
         }
     }
 
     /// A shipping method.
-    public struct ShippingMethod: Hashable, Sendable {
+    public struct ShippingMethod: Hashable, Sendable, JSONWritable {
         /// The identifier that Apple Pay reports when the customer chooses the method.
         public let identifier: String
         /// The method's name.
@@ -61,13 +57,8 @@ public struct ApplePayRequest: Hashable, Sendable {
             self.amount = amount
         }
 
-        func write(to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.field("identifier", identifier)
-                writer.field("label", label)
-                writer.field("detail", detail)
-                writer.field("amount", amount)
-            }
+        package func write(to writer: inout JSONWriter) {
+            writer.object(["identifier": identifier, "label": label, "detail": detail, "amount": amount])
         }
     }
 
@@ -98,7 +89,7 @@ public struct ApplePayRequest: Hashable, Sendable {
     }
 
     /// The URLs that Apple Pay calls; each listed one must answer, or the customer sees an error.
-    public struct Endpoints: Hashable, Sendable {
+    public struct Endpoints: Hashable, Sendable, JSONWritable {
         /// The URL that receives the payment token; the session's `initiativeContext` must be the same
         /// string.
         public let paymentGateway: String
@@ -127,15 +118,14 @@ public struct ApplePayRequest: Hashable, Sendable {
             self.shippingMethodUpdate = shippingMethodUpdate
         }
 
-        fileprivate func write(to writer: inout JSONWriter) {
-            writer.object("endpoints") { writer in
-                writer.field("paymentGatewayUrl", paymentGateway)
-                writer.field("fallbackUrl", fallback)
-                writer.field("orderTrackingUrl", orderTracking)
-                writer.field("paymentMethodUpdateUrl", paymentMethodUpdate)
-                writer.field("shippingContactUpdateUrl", shippingContactUpdate)
-                writer.field("shippingMethodUpdateUrl", shippingMethodUpdate)
-            }
+        package func write(to writer: inout JSONWriter) {
+            writer.object([
+                "paymentGatewayUrl": paymentGateway, "fallbackUrl": fallback,
+                "orderTrackingUrl": orderTracking,
+                "paymentMethodUpdateUrl": paymentMethodUpdate,
+                "shippingContactUpdateUrl": shippingContactUpdate,
+                "shippingMethodUpdateUrl": shippingMethodUpdate,
+            ])
         }
     }
 
@@ -185,14 +175,14 @@ public struct ApplePayRequest: Hashable, Sendable {
     }
 
     func write(to writer: inout JSONWriter, id: MessageID) {
-        presentation.write(to: &writer, id: id) { writer in
-            writer.object("payment") { writer in
-                endpoints.write(to: &writer)
-                writer.raw("merchantSession", merchantSession.json)
-                writer.object("paymentRequest") { writer in
-                    PaymentRequest(self).writePaymentRequest(to: &writer, merchant: merchantIdentifier)
-                }
-            }
-        }
+        let request = PaymentRequest(self).paymentRequest(merchant: merchantIdentifier)
+        presentation.write(
+            to: &writer, id: id,
+            [
+                "payment": JSONObject([
+                    "endpoints": endpoints, "merchantSession": JSONText(merchantSession.json),
+                    "paymentRequest": request,
+                ])
+            ])
     }
 }

@@ -50,31 +50,27 @@ public struct AuthenticationRequest: Hashable, Sendable {
     }
 
     func write(to writer: inout JSONWriter, id: MessageID) {
-        presentation.write(to: &writer, id: id, version: version) { writer in
-            writer.object("authenticate") { writer in
-                writer.object("oauth2", writeParameters)
+        let oauth2: JSONObject =
+            switch procedure {
+            case .one(let key, let secret):
+                [
+                    "responseType": "code", "scope": scope, "state": state, "responseEncryptionKey": key,
+                    "clientSecret": secret,
+                ]
+            case .two(let redirectURI, let parameters):
+                [
+                    "responseType": "code", "scope": scope, "state": state, "redirectURI": redirectURI,
+                    "additionalParameters": parameters,
+                ]
             }
-        }
+        presentation.write(
+            to: &writer, id: id, version: version, ["authenticate": JSONObject(["oauth2": oauth2])])
     }
 
     private var version: String {
         switch procedure {
         case .one: "1.0"
         case .two: "2.0"
-        }
-    }
-
-    private func writeParameters(to writer: inout JSONWriter) {
-        writer.field("responseType", "code")
-        writer.list("scope", scope)
-        writer.field("state", state)
-        switch procedure {
-        case .one(let key, let secret):
-            writer.field("responseEncryptionKey", key)
-            writer.field("clientSecret", secret)
-        case .two(let redirectURI, let parameters):
-            writer.field("redirectURI", redirectURI)
-            writer.field("additionalParameters", parameters)
         }
     }
 }

@@ -28,13 +28,12 @@ extension FormRequest.Page {
 
         func write(to writer: inout JSONWriter) {
             guard self != DateOptions() else { return }
-            writer.object("options") { writer in
-                writer.field("dateFormat", format)
-                writer.field("startDate", start)
-                writer.field("minimumDate", minimum)
-                writer.field("maximumDate", maximum)
-                writer.field("labelText", label)
-            }
+            writer.field(
+                "options",
+                JSONObject([
+                    "dateFormat": format, "startDate": start, "minimumDate": minimum, "maximumDate": maximum,
+                    "labelText": label,
+                ]))
         }
     }
 
@@ -77,17 +76,14 @@ extension FormRequest.Page {
         }
 
         func write(to writer: inout JSONWriter) {
-            writer.object("options") { writer in
-                writer.field("required", isRequired)
-                writer.field("inputType", isMultiline ? "multiline" : "singleline")
-                writer.field("maximumCharacterCount", maximumCharacters)
-                writer.field("regex", regex)
-                writer.field("placeholder", placeholder)
-                writer.field("labelText", label)
-                writer.field("prefixText", prefix)
-                writer.field("keyboardType", keyboard?.rawValue)
-                writer.field("textContentType", contentType?.rawValue)
-            }
+            writer.field(
+                "options",
+                JSONObject([
+                    "required": isRequired, "inputType": isMultiline ? "multiline" : "singleline",
+                    "maximumCharacterCount": maximumCharacters, "regex": regex, "placeholder": placeholder,
+                    "labelText": label, "prefixText": prefix, "keyboardType": keyboard?.rawValue,
+                    "textContentType": contentType?.rawValue,
+                ]))
         }
     }
 

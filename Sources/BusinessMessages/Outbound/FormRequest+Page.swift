@@ -1,4 +1,4 @@
-internal import BalloonJSON
+package import BalloonJSON
 
 extension FormRequest {
     /// One page of a form: a choice, a wheel, a date or an input field.
@@ -98,15 +98,13 @@ extension FormRequest {
     }
 }
 
-extension FormRequest.Page {
-    func write(to writer: inout JSONWriter) {
+extension FormRequest.Page: JSONWritable {
+    package func write(to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.field("pageIdentifier", identifier)
-            writer.field("type", type)
-            writer.field("title", title)
-            writer.field("subtitle", subtitle)
-            writer.field("nextPageIdentifier", nextPageIdentifier)
-            if submitsForm { writer.field("submitForm", true) }
+            writer.fields([
+                "pageIdentifier": identifier, "type": type, "title": title, "subtitle": subtitle,
+                "nextPageIdentifier": nextPageIdentifier, "submitForm": submitsForm ? true : nil,
+            ])
             writeContent(to: &writer)
         }
     }
@@ -123,12 +121,9 @@ extension FormRequest.Page {
     private func writeContent(to writer: inout JSONWriter) {
         switch content {
         case .select(let items, let isMultiple):
-            writer.field("multipleSelection", isMultiple)
-            writer.list("items", items) { $0.write(to: &$1) }
+            writer.fields(["multipleSelection": isMultiple, "items": items])
         case .picker(let items, let title, let selectedIndex):
-            writer.field("pickerTitle", title)
-            writer.field("selectedItemIndex", selectedIndex)
-            writer.list("items", items) { $0.write(to: &$1) }
+            writer.fields(["pickerTitle": title, "selectedItemIndex": selectedIndex, "items": items])
         case .datePicker(let options, let hint):
             writer.field("hintText", hint)
             options.write(to: &writer)
@@ -139,14 +134,11 @@ extension FormRequest.Page {
     }
 }
 
-extension FormRequest.Page.Item {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("identifier", identifier)
-            writer.field("title", title)
-            writer.field("value", value)
-            writer.field("imageIdentifier", imageIdentifier)
-            writer.field("nextPageIdentifier", nextPageIdentifier)
-        }
+extension FormRequest.Page.Item: JSONWritable {
+    package func write(to writer: inout JSONWriter) {
+        writer.object([
+            "identifier": identifier, "title": title, "value": value, "imageIdentifier": imageIdentifier,
+            "nextPageIdentifier": nextPageIdentifier,
+        ])
     }
 }

@@ -60,29 +60,22 @@ public struct FormRequest: Hashable, Sendable {
     }
 
     func write(to writer: inout JSONWriter, id: MessageID) {
-        presentation.write(to: &writer, id: id) { writer in
-            writer.object("dynamic") { writer in
-                writer.field("version", version)
-                writer.field("template", "messageForms")
-                writer.object("data") { writer in
-                    writer.field("startPageIdentifier", startPageIdentifier)
-                    if isPrivate { writer.field("private", true) }
-                    if showsSummary { writer.field("showSummary", true) }
-                    splash?.write(to: &writer)
-                    writer.list("pages", pages) { $0.write(to: &$1) }
-                }
-            }
+        let splash: JSONObject? = splash.map {
+            [
+                "header": $0.header, "splashtext": $0.text, "buttonTitle": $0.buttonTitle,
+                "imageIdentifier": $0.imageIdentifier,
+            ]
         }
-    }
-}
-
-extension FormRequest.Splash {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object("splash") { writer in
-            writer.field("header", header)
-            writer.field("splashtext", text)
-            writer.field("buttonTitle", buttonTitle)
-            writer.field("imageIdentifier", imageIdentifier)
-        }
+        presentation.write(
+            to: &writer, id: id,
+            [
+                "dynamic": JSONObject([
+                    "version": version, "template": "messageForms",
+                    "data": JSONObject([
+                        "startPageIdentifier": startPageIdentifier, "private": isPrivate ? true : nil,
+                        "showSummary": showsSummary ? true : nil, "splash": splash, "pages": pages,
+                    ]),
+                ])
+            ])
     }
 }

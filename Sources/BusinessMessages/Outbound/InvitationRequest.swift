@@ -38,21 +38,17 @@ public struct InvitationRequest: Hashable, Sendable {
     }
 
     func write(to writer: inout JSONWriter, id: MessageID) {
-        writer.object("interactiveData") { writer in
-            writer.field("bid", Interaction.businessExtension)
-            writer.object("data") { writer in
-                writer.field("version", "1.0")
-                writer.field("requestIdentifier", requestIdentifier ?? id.rawValue)
-                writer.object("notification") { writer in
-                    writer.field("templateId", templateID)
-                    writer.field("referenceId", referenceID)
-                    writer.field("locale", locale)
-                    writer.object("parameters") { writer in
-                        writer.field("brandName", brandName)
-                        writer.field("brandLogo", brandLogo)
-                    }
-                }
-            }
-        }
+        writer.field(
+            "interactiveData",
+            JSONObject([
+                "bid": Interaction.businessExtension,
+                "data": JSONObject([
+                    "version": "1.0", "requestIdentifier": requestIdentifier ?? id.rawValue,
+                    "notification": JSONObject([
+                        "templateId": templateID, "referenceId": referenceID, "locale": locale,
+                        "parameters": JSONObject(["brandName": brandName, "brandLogo": brandLogo]),
+                    ]),
+                ]),
+            ]))
     }
 }

@@ -57,38 +57,23 @@ public struct ListPickerRequest: Hashable, Sendable {
     }
 
     func write(to writer: inout JSONWriter, id: MessageID) {
-        presentation.write(to: &writer, id: id) { writer in
-            writer.object("listPicker") { writer in
-                writer.list("sections", Array(sections.enumerated())) { section, writer in
-                    section.element.write(to: &writer, order: section.offset)
-                }
-            }
+        let sections = sections.enumerated().map { order, section in
+            JSONObject([
+                "title": section.title, "order": order,
+                "multipleSelection": section.allowsMultipleSelection,
+                "items": section.items.enumerated().map { $1.json(order: $0) },
+            ])
         }
-    }
-}
-
-extension ListPickerRequest.Section {
-    fileprivate func write(to writer: inout JSONWriter, order: Int) {
-        writer.object { writer in
-            writer.field("title", title)
-            writer.field("order", order)
-            writer.field("multipleSelection", allowsMultipleSelection)
-            writer.list("items", Array(items.enumerated())) { item, writer in
-                item.element.write(to: &writer, order: item.offset)
-            }
-        }
+        presentation.write(to: &writer, id: id, ["listPicker": JSONObject(["sections": sections])])
     }
 }
 
 extension ListPickerRequest.Item {
-    fileprivate func write(to writer: inout JSONWriter, order: Int) {
-        writer.object { writer in
-            writer.field("identifier", identifier)
-            writer.field("title", title)
-            writer.field("subtitle", subtitle)
-            writer.field("order", order)
-            writer.field("style", "default")
-            writer.field("imageIdentifier", imageIdentifier)
-        }
+    fileprivate func json(order: Int) -> JSONObject {
+        [
+            "identifier": identifier, "title": title, "subtitle": subtitle, "order": order,
+            "style": "default",
+            "imageIdentifier": imageIdentifier,
+        ]
     }
 }

@@ -43,12 +43,9 @@ public struct LivePersonMessage: Hashable, Sendable {
     ///
     /// `?data={"lpData<BRAND>":{"interactive":{"response":{"text":"…"}}}}`, percent-encoded.
     public static func replyURL(_ text: String, brand: String = "") -> String {
+        let response = JSONObject(["response": JSONObject(["text": text])])
         let json = JSONWriter.object { writer in
-            writer.object("lpData" + brand) { writer in
-                writer.object("interactive") { writer in
-                    writer.object("response") { $0.field("text", text) }
-                }
-            }
+            writer.field("lpData" + brand, JSONObject(["interactive": response]))
         }
         return "?data=" + json.percentEncoded(keeping: \.isUnreserved)
     }

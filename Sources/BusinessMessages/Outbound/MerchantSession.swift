@@ -27,18 +27,13 @@ public struct MerchantSession: Hashable, Sendable {
         initiativeContext: String, epochTimestamp: Int, expiresAt: Int, nonce: String, signature: String,
         signedFields: [String] = []
     ) {
-        json = JSONWriter.object(reservingCapacity: 1024) { writer in
-            writer.field("epochTimestamp", epochTimestamp)
-            writer.field("expiresAt", expiresAt)
-            writer.field("merchantSessionIdentifier", merchantSessionIdentifier)
-            writer.field("nonce", nonce)
-            writer.field("merchantIdentifier", merchantIdentifier)
-            writer.field("displayName", displayName)
-            writer.field("signature", signature)
-            writer.field("initiative", "messaging")
-            writer.field("initiativeContext", initiativeContext)
-            if !signedFields.isEmpty { writer.list("signedFields", signedFields) }
-        }
+        json = JSONWriter.object([
+            "epochTimestamp": epochTimestamp, "expiresAt": expiresAt,
+            "merchantSessionIdentifier": merchantSessionIdentifier, "nonce": nonce,
+            "merchantIdentifier": merchantIdentifier, "displayName": displayName, "signature": signature,
+            "initiative": "messaging", "initiativeContext": initiativeContext,
+            "signedFields": signedFields.unlessEmpty,
+        ])
     }
 
     /// The time after which Apple Pay refuses the session, in milliseconds since 1970; nil when `expiresAt`

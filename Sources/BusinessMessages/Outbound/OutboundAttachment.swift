@@ -1,4 +1,4 @@
-internal import BalloonJSON
+package import BalloonJSON
 
 /// A file of a message, already uploaded and encrypted.
 ///
@@ -8,7 +8,7 @@ internal import BalloonJSON
 /// ```
 /// Apple MSP API, "Sending Messages with Attachments". The upload determines every field except `name` and `mimeType`.
 /// Apple stores the file for 30 days.
-public struct OutboundAttachment: Hashable, Sendable {
+public struct OutboundAttachment: Hashable, Sendable, JSONWritable {
     /// The file name shown to the customer.
     public let name: String
     /// The media type; Apple accepts every type.
@@ -43,15 +43,11 @@ public struct OutboundAttachment: Hashable, Sendable {
         JSONWriter.value(reservingCapacity: 512) { write(to: &$0) }
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("name", name)
-            writer.field("mimeType", mimeType)
-            writer.field("size", String(sizeBytes))
-            writer.field("signature-base64", signatureBase64)
-            writer.field("url", url)
-            writer.field("owner", owner)
-            writer.field("key", key)
-        }
+    package func write(to writer: inout JSONWriter) {
+        writer.object([
+            "name": name, "mimeType": mimeType, "size": String(sizeBytes),
+            "signature-base64": signatureBase64,
+            "url": url, "owner": owner, "key": key,
+        ])
     }
 }

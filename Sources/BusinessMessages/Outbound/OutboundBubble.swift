@@ -1,11 +1,11 @@
-internal import BalloonJSON
+package import BalloonJSON
 
 /// The appearance of an interactive message in the transcript: `receivedMessage` before the answer,
 /// `replyMessage` after.
 ///
 /// Apple MSP API, "ReceivedMessage Dictionary" and "ReplyMessage Dictionary". Every text has at most 512
 /// characters.
-public struct OutboundBubble: Hashable, Sendable {
+public struct OutboundBubble: Hashable, Sendable, JSONWritable {
     /// The size of the bubble and of its image.
     public enum Style: String, CaseIterable, Sendable {
         /// A bubble of 280 x 65 points; its image has 120 x 120 pixels. This is Apple's default.
@@ -49,17 +49,13 @@ public struct OutboundBubble: Hashable, Sendable {
         self.tertiarySubtitle = tertiarySubtitle
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("title", title)
-            writer.field("subtitle", subtitle)
-            writer.field("style", style?.rawValue)
-            writer.field("imageIdentifier", imageIdentifier)
-            writer.field("imageTitle", imageTitle)
-            writer.field("imageSubtitle", imageSubtitle)
-            writer.field("secondarySubtitle", secondarySubtitle)
-            writer.field("tertiarySubtitle", tertiarySubtitle)
-        }
+    package func write(to writer: inout JSONWriter) {
+        writer.object([
+            "title": title, "subtitle": subtitle, "style": style?.rawValue,
+            "imageIdentifier": imageIdentifier,
+            "imageTitle": imageTitle, "imageSubtitle": imageSubtitle, "secondarySubtitle": secondarySubtitle,
+            "tertiarySubtitle": tertiarySubtitle,
+        ])
     }
 }
 

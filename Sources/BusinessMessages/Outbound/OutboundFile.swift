@@ -1,4 +1,4 @@
-internal import BalloonJSON
+package import BalloonJSON
 
 /// A local file to send with a text; the server encrypts and uploads it when it sends the message.
 ///
@@ -6,7 +6,7 @@ internal import BalloonJSON
 /// {"name": "offer.pdf", "mimeType": "application/pdf", "path": "/srv/offers/7.pdf"}
 /// ```
 /// The server copies the file when the handler returns; afterwards the handler may remove it.
-public struct OutboundFile: Hashable, Sendable {
+public struct OutboundFile: Hashable, Sendable, JSONWritable {
     /// The path of the file, absolute or relative to the server's working directory.
     ///
     /// The file has at most 100 MB.
@@ -26,11 +26,7 @@ public struct OutboundFile: Hashable, Sendable {
         self.mimeType = mimeType ?? MediaType.ofFile(named: name)
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("name", name)
-            writer.field("mimeType", mimeType)
-            writer.field("path", path)
-        }
+    package func write(to writer: inout JSONWriter) {
+        writer.object(["name": name, "mimeType": mimeType, "path": path])
     }
 }

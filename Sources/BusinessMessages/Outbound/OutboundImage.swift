@@ -1,4 +1,4 @@
-internal import BalloonJSON
+package import BalloonJSON
 
 /// An image inside an interactive message, at 72 dpi and with 3 pixels for each displayed point.
 ///
@@ -6,7 +6,7 @@ internal import BalloonJSON
 /// {"identifier": "1", "data": "iVBOR…", "description": "A red apple"}
 /// ```
 /// Apple MSP API, "ImageItem Dictionary".
-public struct OutboundImage: Hashable, Sendable {
+public struct OutboundImage: Hashable, Sendable, JSONWritable {
     /// The identifier that an `imageIdentifier` refers to; unique in the message.
     public let identifier: String
     /// The file, PNG or JPEG; written as Base64.
@@ -21,12 +21,8 @@ public struct OutboundImage: Hashable, Sendable {
         self.description = description
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("identifier", identifier)
-            writer.base64("data", bytes)
-            writer.field("description", description)
-        }
+    package func write(to writer: inout JSONWriter) {
+        writer.object(["identifier": identifier, "data": Base64.encode(bytes), "description": description])
     }
 }
 

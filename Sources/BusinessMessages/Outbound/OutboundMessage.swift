@@ -25,7 +25,7 @@ public struct OutboundMessage: Hashable, Sendable {
         case typingEnd
     }
 
-    let body: Body
+    private(set) var body: Body
     private var attributes = MessageAttributes()
     /// The text that the server sends instead of the message to a device that cannot show it.
     ///
@@ -203,10 +203,8 @@ public struct OutboundMessage: Hashable, Sendable {
             capabilities.contains(.authentication), !capabilities.contains(.authentication2)
         else { return try showable(on: capabilities) }
         request.isClassic = true
-        var message = OutboundMessage.signIn(request)
-        message.attributes = attributes
-        message.fallback = fallback
-        message.purpose = purpose
+        var message = self
+        message.body = .signIn(request)
         return message
     }
 
@@ -214,29 +212,13 @@ public struct OutboundMessage: Hashable, Sendable {
     ///
     /// Apple MSP API, "Sending Messages".
     public func encode(id: MessageID, from business: BusinessID, to customer: CustomerID) -> [UInt8] {
-        encode(id: id, from: business, to: customer, forServer: false)
+        json(envelope: (id, business, customer), forServer: false)
     }
 
     /// Writes the body for the server that will send the message, with the members ``fallback`` and
     /// ``isReusable``.
     package func encodeForServer(from business: BusinessID, to customer: CustomerID) -> [UInt8] {
-        encode(id: .random(), from: business, to: customer, forServer: true)
-    }
-
-    private func encode(
-        id: MessageID, from business: BusinessID, to customer: CustomerID, forServer: Bool
-    ) -> [UInt8] {
-        JSONWriter.object(reservingCapacity: 512) { writer in
-            if forServer { writeServersMembers(to: &writer) }
-            if forServer, writeRequest(to: &writer) { return }
-            writer.field("id", id.rawValue)
-            writer.field("v", 1)
-            writer.field("type", type)
-            writer.field("sourceId", business.rawValue)
-            writer.field("destinationId", customer.rawValue)
-            writeLabels(to: &writer)
-            writeBody(to: &writer, id: id)
-        }
+        json(envelope: (.random(), business, customer), forServer: true)
     }
 
     /// Writes the message without the members that the server adds: `id`, `v`, `sourceId` and
@@ -244,36 +226,43 @@ public struct OutboundMessage: Hashable, Sendable {
     ///
     /// When the request has no identifier, `requestIdentifier` is written as an empty string.
     package func draft() -> [UInt8] {
-        JSONWriter.object(reservingCapacity: 512) { writer in
-            writeServersMembers(to: &writer)
-            if writeRequest(to: &writer) { return }
-            writer.field("type", type)
-            writeLabels(to: &writer)
-            writeBody(to: &writer, id: MessageID(""))
-        }
+        json(envelope: nil, forServer: true)
     }
 
-    private func writeServersMembers(to writer: inout JSONWriter) {
-        writer.field("fallback", fallback)
-        if isReusable { writer.field("reusable", true) }
-        writer.field("purpose", purpose)
+    private func json(
+        envelope: (id: MessageID, business: BusinessID, customer: CustomerID)?, forServer: Bool
+    ) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: 512) { writer in
+            if forServer {
+                writer.field("fallback", fallback)
+                if isReusable { writer.field("reusable", true) }
+                writer.field("purpose", purpose)
+                if writeRequest(to: &writer) { return }
+            }
+            if let envelope {
+                writer.field("id", envelope.id.rawValue)
+                writer.field("v", 1)
+            }
+            writer.field("type", type)
+            writer.field("sourceId", envelope?.business.rawValue)
+            writer.field("destinationId", envelope?.customer.rawValue)
+            writeLabels(to: &writer)
+            writeBody(to: &writer, id: envelope?.id ?? MessageID(""))
+        }
     }
 
     /// Writes a ``SignInRequest`` or a ``PaymentRequest`` in its own JSON format, with the message's labels.
     ///
     /// Returns false, without writing anything, for any other message.
     private func writeRequest(to writer: inout JSONWriter) -> Bool {
+        let request: JSONObject
         switch body {
-        case .signIn(let request):
-            writeLabels(to: &writer)
-            writer.key("signIn")
-            request.write(to: &writer)
-        case .payment(let request):
-            writeLabels(to: &writer)
-            writer.key("payment")
-            request.write(to: &writer)
+        case .signIn(let signIn): request = ["signIn": signIn.object]
+        case .payment(let payment): request = ["payment": payment.object]
         default: return false
         }
+        writeLabels(to: &writer)
+        writer.fields(request)
         return true
     }
 
@@ -306,7 +295,7 @@ public struct OutboundMessage: Hashable, Sendable {
             writer.raw("interactiveDataRef", payload.json)
         case .uploadedLink(let payload):
             writer.raw("richLinkDataRef", payload.json)
-        case .json(let members, _): writer.members(members)
+        case .json(let members, _): writer.raw(members)
         case .typingStart, .typingEnd: break
         }
     }

@@ -77,15 +77,13 @@ public struct PaymentRequest: Hashable, Sendable {
         supportedCountries = request.supportedCountries
     }
 
-    /// Writes the value of the member `payment` of ``json``.
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.object("paymentRequest") { writePaymentRequest(to: &$0, merchant: nil) }
-            writer.bubble("receivedMessage", received)
-            writer.bubble("replyMessage", reply)
-            if !images.isEmpty { writer.list("images", images) { $0.write(to: &$1) } }
-            writer.field("sessionIdentifier", sessionIdentifier)
-        }
+    /// The value of the member `payment` of ``json``.
+    var object: JSONObject {
+        [
+            "paymentRequest": paymentRequest(merchant: nil), "receivedMessage": received,
+            "replyMessage": reply,
+            "images": images.unlessEmpty, "sessionIdentifier": sessionIdentifier,
+        ]
     }
 
     /// Writes Apple's message, with placeholders for the parts that the server adds when it sends the
@@ -95,46 +93,32 @@ public struct PaymentRequest: Hashable, Sendable {
         bubble.style = .large
         let presentation = Presentation(
             bubble, reply: reply, images: images, sessionIdentifier: sessionIdentifier)
-        presentation.write(to: &writer, id: id) { writer in
-            writer.object("payment") { writer in
-                writer.field("endpoints", SignInRequest.placeholder)
-                writer.field("merchantSession", SignInRequest.placeholder)
-                writer.object("paymentRequest") { writer in
-                    writePaymentRequest(to: &writer, merchant: SignInRequest.placeholder)
-                }
-            }
-        }
+        let placeholder = SignInRequest.placeholder
+        presentation.write(
+            to: &writer, id: id,
+            [
+                "payment": JSONObject([
+                    "endpoints": placeholder, "merchantSession": placeholder,
+                    "paymentRequest": paymentRequest(merchant: placeholder),
+                ])
+            ])
     }
 
-    /// Writes the members of Apple's `paymentRequest`.
-    func writePaymentRequest(to writer: inout JSONWriter, merchant: String?) {
-        writer.object("applePay") { writer in
-            writer.field("merchantIdentifier", merchant)
-            writer.list("merchantCapabilities", merchantCapabilities.map(\.rawValue))
-            writer.list("supportedNetworks", supportedNetworks)
-        }
-        writer.field("countryCode", countryCode)
-        writer.field("currencyCode", currencyCode)
-        if !lineItems.isEmpty { writer.list("lineItems", lineItems) { $0.write(to: &$1) } }
-        writer.unlessEmpty("requiredBillingContactFields", requiredBillingContactFields.map(\.rawValue))
-        writer.unlessEmpty("requiredShippingContactFields", requiredShippingContactFields.map(\.rawValue))
-        if !shippingMethods.isEmpty { writer.list("shippingMethods", shippingMethods) { $0.write(to: &$1) } }
-        writer.unlessEmpty("supportedCountries", supportedCountries)
-        writer.key("total")
-        total.write(to: &writer)
+    /// Apple's `paymentRequest`.
+    func paymentRequest(merchant: String?) -> JSONObject {
+        [
+            "applePay": JSONObject([
+                "merchantIdentifier": merchant, "merchantCapabilities": merchantCapabilities.map(\.rawValue),
+                "supportedNetworks": supportedNetworks,
+            ]), "countryCode": countryCode, "currencyCode": currencyCode, "lineItems": lineItems.unlessEmpty,
+            "requiredBillingContactFields": requiredBillingContactFields.map(\.rawValue).unlessEmpty,
+            "requiredShippingContactFields": requiredShippingContactFields.map(\.rawValue).unlessEmpty,
+            "shippingMethods": shippingMethods.unlessEmpty,
+            "supportedCountries": supportedCountries.unlessEmpty,
+            "total": total,
+        ]
     }
 
     /// The request as `{"payment": {…}}`, in the format that ``init(json:)`` reads.
-    public var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.key("payment")
-            write(to: &writer)
-        }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func unlessEmpty(_ name: String, _ strings: [String]) {
-        if !strings.isEmpty { list(name, strings) }
-    }
+    public var json: [UInt8] { JSONWriter.object(["payment": object]) }
 }

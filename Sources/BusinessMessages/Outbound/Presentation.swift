@@ -35,20 +35,16 @@ public struct Presentation: Hashable, Sendable {
     ///
     /// Apple MSP API, "BaseInteractiveMessage Dictionary".
     func write(
-        to writer: inout JSONWriter, id: MessageID, version: String = "1.0",
-        payload: (inout JSONWriter) -> Void
+        to writer: inout JSONWriter, id: MessageID, version: String = "1.0", _ payload: JSONObject
     ) {
         writer.object("interactiveData") { writer in
-            writer.field("bid", Interaction.businessExtension)
-            writer.field("sessionIdentifier", sessionIdentifier)
+            writer.fields(["bid": Interaction.businessExtension, "sessionIdentifier": sessionIdentifier])
             writer.object("data") { writer in
-                writer.field("version", version)
-                writer.field("requestIdentifier", requestIdentifier ?? id.rawValue)
-                payload(&writer)
-                if !images.isEmpty { writer.list("images", images) { $0.write(to: &$1) } }
+                writer.fields(["version": version, "requestIdentifier": requestIdentifier ?? id.rawValue])
+                writer.fields(payload)
+                writer.fields(["images": images.unlessEmpty])
             }
-            writer.bubble("receivedMessage", received)
-            writer.bubble("replyMessage", reply)
+            writer.fields(["receivedMessage": received, "replyMessage": reply])
         }
     }
 }

@@ -48,25 +48,17 @@ public struct QuickReplyRequest: Hashable, Sendable {
 
     /// Writes the member `interactiveData`.
     func write(to writer: inout JSONWriter, id: MessageID) {
-        writer.object("interactiveData") { writer in
-            writer.field("bid", Interaction.businessExtension)
-            writer.object("data") { writer in
-                writer.field("version", "1.0")
-                writer.field("requestIdentifier", requestIdentifier ?? id.rawValue)
-                writer.object("quick-reply") { writer in
-                    writer.field("summaryText", summary)
-                    writer.list("items", items) { item, writer in item.write(to: &writer) }
-                }
-            }
-        }
-    }
-}
-
-extension QuickReplyRequest.Item {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("identifier", identifier)
-            writer.field("title", title)
-        }
+        writer.field(
+            "interactiveData",
+            JSONObject([
+                "bid": Interaction.businessExtension,
+                "data": JSONObject([
+                    "version": "1.0", "requestIdentifier": requestIdentifier ?? id.rawValue,
+                    "quick-reply": JSONObject([
+                        "summaryText": summary,
+                        "items": items.map { JSONObject(["identifier": $0.identifier, "title": $0.title]) },
+                    ]),
+                ]),
+            ]))
     }
 }

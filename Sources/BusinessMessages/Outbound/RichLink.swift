@@ -85,31 +85,19 @@ public struct RichLink: Hashable, Sendable {
 
     func write(to writer: inout JSONWriter) {
         if let previewRegion {
-            return writer.object("preview") { writer in
-                writer.field("url", url)
-                writer.field("storeRegion", previewRegion)
-                if !title.isEmpty { writer.field("title", title) }
-            }
+            return writer.field(
+                "preview",
+                JSONObject(["url": url, "storeRegion": previewRegion, "title": title.isEmpty ? nil : title]))
         }
         if isRead { writer.field("page", true) }
-        writer.object("richLinkData") { writer in
-            writer.field("url", url)
-            writer.field("title", title)
-            guard image != nil || video != nil else { return }
-            writer.object("assets") { writer in
-                if let image {
-                    writer.object("image") { writer in
-                        writer.base64("data", image.bytes)
-                        writer.field("mimeType", image.mimeType)
-                    }
-                }
-                if let video {
-                    writer.object("video") { writer in
-                        writer.field("url", video.url)
-                        writer.field("mimeType", video.mimeType)
-                    }
-                }
-            }
-        }
+        let image: JSONObject? = image.map { ["data": Base64.encode($0.bytes), "mimeType": $0.mimeType] }
+        let video: JSONObject? = video.map { ["url": $0.url, "mimeType": $0.mimeType] }
+        let hasAssets = image != nil || video != nil
+        writer.field(
+            "richLinkData",
+            JSONObject([
+                "url": url, "title": title,
+                "assets": hasAssets ? JSONObject(["image": image, "video": video]) : nil,
+            ]))
     }
 }

@@ -80,16 +80,13 @@ public struct SignInRequest: Hashable, Sendable {
             sessionIdentifier: request["sessionIdentifier"]?.string)
     }
 
-    /// Writes the value of the member `signIn`.
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            if !scope.isEmpty { writer.list("scope", scope) }
-            writer.field("additionalParameters", additionalParameters)
-            writer.bubble("receivedMessage", received)
-            writer.bubble("replyMessage", reply)
-            if !images.isEmpty { writer.list("images", images) { $0.write(to: &$1) } }
-            writer.field("sessionIdentifier", sessionIdentifier)
-        }
+    /// The value of the member `signIn`.
+    var object: JSONObject {
+        [
+            "scope": scope.unlessEmpty, "additionalParameters": additionalParameters,
+            "receivedMessage": received, "replyMessage": reply, "images": images.unlessEmpty,
+            "sessionIdentifier": sessionIdentifier,
+        ]
     }
 
     /// Writes the authentication message, with placeholders for the parts that the server adds when it sends
@@ -99,29 +96,22 @@ public struct SignInRequest: Hashable, Sendable {
     func writeMessage(to writer: inout JSONWriter, id: MessageID) {
         let presentation = Presentation(
             received, reply: reply, images: images, sessionIdentifier: sessionIdentifier)
-        presentation.write(to: &writer, id: id, version: isClassic ? "1.0" : "2.0") { writer in
-            writer.object("authenticate") { writer in
-                writer.object("oauth2") { writer in
-                    writer.field("responseType", "code")
-                    writer.list("scope", scope.isEmpty ? [Self.placeholder] : scope)
-                    writer.field("state", Self.placeholder)
-                    if isClassic {
-                        writer.field("responseEncryptionKey", Self.placeholder)
-                        writer.field("clientSecret", Self.placeholder)
-                    } else {
-                        writer.field("redirectURI", Self.placeholder)
-                        writer.field("additionalParameters", additionalParameters)
-                    }
-                }
-            }
-        }
+        let scope = scope.isEmpty ? [Self.placeholder] : scope
+        let oauth2: JSONObject =
+            isClassic
+            ? [
+                "responseType": "code", "scope": scope, "state": Self.placeholder,
+                "responseEncryptionKey": Self.placeholder, "clientSecret": Self.placeholder,
+            ]
+            : [
+                "responseType": "code", "scope": scope, "state": Self.placeholder,
+                "redirectURI": Self.placeholder, "additionalParameters": additionalParameters,
+            ]
+        presentation.write(
+            to: &writer, id: id, version: isClassic ? "1.0" : "2.0",
+            ["authenticate": JSONObject(["oauth2": oauth2])])
     }
 
     /// The request as `{"signIn": {…}}`, in the format that ``init(json:)`` reads.
-    public var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.key("signIn")
-            write(to: &writer)
-        }
-    }
+    public var json: [UInt8] { JSONWriter.object(["signIn": object]) }
 }

@@ -83,36 +83,23 @@ public struct TimePickerRequest: Hashable, Sendable {
     }
 
     func write(to writer: inout JSONWriter, id: MessageID) {
-        presentation.write(to: &writer, id: id) { writer in
-            writer.object("event") { writer in
-                writer.field("identifier", identifier)
-                writer.field("title", title)
-                location?.write(to: &writer)
-                writer.field("timezoneOffset", timezoneOffset.map { Int($0.components.seconds / 60) })
-                writer.field("imageIdentifier", imageIdentifier)
-                writer.list("timeslots", timeslots) { $0.write(to: &$1) }
-            }
+        let location: JSONObject? = location.map {
+            ["title": $0.title, "latitude": $0.latitude, "longitude": $0.longitude, "radius": $0.radius]
         }
-    }
-}
-
-extension TimePickerRequest.Timeslot {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("identifier", identifier)
-            writer.field("startTime", startTime)
-            writer.field("duration", Int(duration.components.seconds))
+        let timeslots = timeslots.map {
+            JSONObject([
+                "identifier": $0.identifier, "startTime": $0.startTime,
+                "duration": Int($0.duration.components.seconds),
+            ])
         }
-    }
-}
-
-extension TimePickerRequest.Location {
-    fileprivate func write(to writer: inout JSONWriter) {
-        writer.object("location") { writer in
-            writer.field("title", title)
-            writer.field("latitude", latitude)
-            writer.field("longitude", longitude)
-            writer.field("radius", radius)
-        }
+        presentation.write(
+            to: &writer, id: id,
+            [
+                "event": JSONObject([
+                    "identifier": identifier, "title": title, "location": location,
+                    "timezoneOffset": timezoneOffset.map { Int($0.components.seconds / 60) },
+                    "imageIdentifier": imageIdentifier, "timeslots": timeslots,
+                ])
+            ])
     }
 }

@@ -24,16 +24,9 @@ public struct UploadedPayload: Hashable, Sendable {
         sizeBytes: Int, signatureBase64: String, signature: String? = nil, key: String? = nil,
         dataRefSig: String? = nil
     ) {
-        json = JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("bid", bid)
-            writer.field("title", title)
-            writer.field("url", url)
-            writer.field("owner", owner)
-            writer.field("size", sizeBytes)
-            writer.field("signature-base64", signatureBase64)
-            writer.field("signature", signature)
-            writer.field("key", key)
-            writer.field("dataRefSig", dataRefSig)
-        }
+        json = JSONWriter.object([
+            "bid": bid, "title": title, "url": url, "owner": owner, "size": sizeBytes,
+            "signature-base64": signatureBase64, "signature": signature, "key": key, "dataRefSig": dataRefSig,
+        ])
     }
 }

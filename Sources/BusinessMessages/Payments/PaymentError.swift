@@ -1,7 +1,7 @@
-internal import BalloonJSON
+package import BalloonJSON
 
 /// A problem that the payment sheet shows to the customer: Apple's `ApplePayError`.
-public struct PaymentError: Hashable, Sendable {
+public struct PaymentError: Hashable, Sendable, JSONWritable {
     /// The problem.
     public enum Code: String, CaseIterable, Sendable {
         /// The delivery address or the receiver is invalid.
@@ -67,12 +67,11 @@ public struct PaymentError: Hashable, Sendable {
         self.message = message
     }
 
-    func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("code", code.rawValue)
-            writer.field("contactField", contactField?.rawValue)
-            if !message.isEmpty { writer.field("message", message) }
-        }
+    package func write(to writer: inout JSONWriter) {
+        writer.object([
+            "code": code.rawValue, "contactField": contactField?.rawValue,
+            "message": message.isEmpty ? nil : message,
+        ])
     }
 
     /// Reads the member `errors` of an answer.

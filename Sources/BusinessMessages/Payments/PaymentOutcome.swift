@@ -63,18 +63,12 @@ public enum PaymentOutcome: Hashable, Sendable {
     }
 
     private func write(forDevice: Bool) -> [UInt8] {
-        JSONWriter.object { writer in
-            switch self {
-            case .success(let charged, let reference):
-                writer.field("status", "STATUS_SUCCESS")
-                if !forDevice {
-                    writer.field("charged", charged)
-                    writer.field("reference", reference)
-                }
-            case .failure(let errors):
-                writer.field("status", "STATUS_FAILURE")
-                if !errors.isEmpty { writer.list("errors", errors) { $0.write(to: &$1) } }
-            }
+        switch self {
+        case .success where forDevice: JSONWriter.object(["status": "STATUS_SUCCESS"])
+        case .success(let charged, let reference):
+            JSONWriter.object(["status": "STATUS_SUCCESS", "charged": charged, "reference": reference])
+        case .failure(let errors):
+            JSONWriter.object(["status": "STATUS_FAILURE", "errors": errors.unlessEmpty])
         }
     }
 }

@@ -3,13 +3,10 @@ import BalloonJSON
 extension PaymentSheet {
     /// The sheet as a JSON object with the names of Apple's `paymentRequest`, as ``init(json:)`` reads it.
     package var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("currencyCode", currencyCode)
-            writer.key("total")
-            total.write(to: &writer)
-            writer.list("lineItems", lineItems) { $0.write(to: &$1) }
-            writer.list("shippingMethods", shippingMethods) { $0.write(to: &$1) }
-        }
+        JSONWriter.object([
+            "currencyCode": currencyCode, "total": total, "lineItems": lineItems,
+            "shippingMethods": shippingMethods,
+        ])
     }
 
     /// Reads a sheet that was checked before; nil when it is damaged.

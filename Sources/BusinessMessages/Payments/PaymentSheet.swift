@@ -74,16 +74,10 @@ public struct PaymentSheet: Hashable, Sendable {
     /// The answer to an update as JSON: the total and all line items, and the other members that the update
     /// sets.
     public func answer(to update: SheetUpdate) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.key("newTotal")
-            total.write(to: &writer)
-            // A request can have no line items, and an empty list is not allowed.
-            if !lineItems.isEmpty { writer.list("newLineItems", lineItems) { $0.write(to: &$1) } }
-            if let methods = update.shippingMethods {
-                writer.list("newShippingMethods", methods) { $0.write(to: &$1) }
-            }
-            if !update.errors.isEmpty { writer.list("errors", update.errors) { $0.write(to: &$1) } }
-        }
+        JSONWriter.object([
+            "newTotal": total, "newLineItems": lineItems.unlessEmpty,
+            "newShippingMethods": update.shippingMethods, "errors": update.errors.unlessEmpty,
+        ])
     }
 
     /// Converts a decimal amount to the smallest unit of the sheet's currency; nil when it is no amount in

@@ -67,17 +67,10 @@ public struct SheetUpdate: Hashable, Sendable {
 
     /// The update as JSON, in the format that ``init(json:)`` reads.
     public var json: [UInt8] {
-        JSONWriter.object { writer in
-            if let total {
-                writer.key("newTotal")
-                total.write(to: &writer)
-            }
-            if let lineItems { writer.list("newLineItems", lineItems) { $0.write(to: &$1) } }
-            if let shippingMethods {
-                writer.list("newShippingMethods", shippingMethods) { $0.write(to: &$1) }
-            }
-            if !errors.isEmpty { writer.list("errors", errors) { $0.write(to: &$1) } }
-        }
+        JSONWriter.object([
+            "newTotal": total, "newLineItems": lineItems, "newShippingMethods": shippingMethods,
+            "errors": errors.unlessEmpty,
+        ])
     }
 
     /// Checks the parts that do not depend on the sheet.
