@@ -20,7 +20,7 @@ import Testing
         facts.freeBytes = 5 << 30
         facts.minimumFreeBytes = 64 << 20
         facts.sync = .median(microseconds: 1234)
-        facts.certificates = [DoctorFacts.Certificate(path: "chain.pem", expiresAt: 1_000_000 + 15 * 86_400)]
+        facts.certificates = [(path: "chain.pem", expiresAt: 1_000_000 + 15 * 86_400)]
         facts.server = ServerStatus(version: "1", uptimeSeconds: 1, checks: [ReadinessCheck("journal", .ok)])
         change(&facts)
         return facts
@@ -81,27 +81,25 @@ import Testing
         (facts { $0.maximumOpenFiles = 4096 }, "descriptors", .warning, "4096", "LimitNOFILE"),
         (
             facts {
-                $0.warnings = [DoctorFacts.Warning(text: "secret: can be read", remedy: "run chmod o-rwx")]
+                $0.warnings = [("secret: can be read", "run chmod o-rwx")]
             }, "configuration", .warning, "can be read", "chmod o-rwx"
         ),
         (
-            facts { $0.certificates = [DoctorFacts.Certificate(path: "a.pem", expiresAt: 1_000_000)] },
+            facts { $0.certificates = [(path: "a.pem", expiresAt: 1_000_000)] },
             "certificates", .problem, "a.pem has expired", "SIGHUP"
         ),
         (
-            facts { $0.certificates = [DoctorFacts.Certificate(path: "a.pem", expiresAt: 1_900_000)] },
+            facts { $0.certificates = [(path: "a.pem", expiresAt: 1_900_000)] },
             "certificates", .warning, "in 10 days", "SIGHUP"
         ),
         (
-            facts { $0.certificates = [DoctorFacts.Certificate(path: "a.pem", expiresAt: nil)] },
+            facts { $0.certificates = [(path: "a.pem", expiresAt: nil)] },
             "certificates", .problem, "cannot be read", "check the path"
         ),
         (
             facts {
                 $0.programs = [
-                    DoctorFacts.Program(
-                        business: "fish", path: "./bot.py", reason: "access: Permission denied",
-                        advice: "chmod +x ./bot.py")
+                    ("./bot.py of fish cannot be started: access: Permission denied", "chmod +x ./bot.py")
                 ]
             }, "handlers", .problem, "./bot.py of fish", "chmod +x"
         ),

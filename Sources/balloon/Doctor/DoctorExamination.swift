@@ -24,16 +24,13 @@ enum DoctorExamination {
         facts.user = FileOwner.currentUser
         facts.minimumFreeBytes = configuration.store.minimumFreeBytes
         facts.warnings = (configuration.warnings + configuration.businesses.warningsAboutPeople).map {
-            DoctorFacts.Warning(text: "\($0.place) \($0.reason)", remedy: $0.hint)
+            ("\($0.place) \($0.reason)", $0.hint)
         }
         facts.programs = programs.found.map {
-            DoctorFacts.Program(
-                business: $0.request.slug, path: $0.program, reason: "\($0.error)", advice: $0.advice)
+            ("\($0.program) of \($0.request.slug) cannot be started: \($0.error)", $0.advice)
         }
         if let tls = configuration.tls {
-            facts.certificates = [
-                DoctorFacts.Certificate(path: tls.certificateFile, expiresAt: tls.expirySecondsSince1970)
-            ]
+            facts.certificates = [(tls.certificateFile, tls.expirySecondsSince1970)]
         }
         if asksGateway { facts.gateway = await gateway(configuration.gateway.url) }
         if let ledger = configuration.store.erasureLedger {

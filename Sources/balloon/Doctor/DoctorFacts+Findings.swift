@@ -161,9 +161,7 @@ extension DoctorFacts {
     private var handlerPrograms: [DoctorFinding] {
         let check = "handlers"
         if programs.isEmpty { return [.ok(check, "every handler program can be started")] }
-        return programs.map {
-            .problem(check, "\($0.path) of \($0.business) cannot be started: \($0.reason)", $0.advice)
-        }
+        return programs.map { .problem(check, $0.text, $0.remedy) }
     }
 
     private var runningServer: [DoctorFinding] {

@@ -33,27 +33,6 @@ struct DoctorFacts {
         case skipped
     }
 
-    /// A certificate in a file.
-    struct Certificate: Equatable {
-        let path: String
-        /// Seconds since 1970; nil when the file has no usable certificate.
-        let expiresAt: Int?
-    }
-
-    /// A handler program that cannot be started.
-    struct Program: Equatable {
-        let business: String
-        let path: String
-        let reason: String
-        let advice: String
-    }
-
-    /// A problem of the configuration that does not prevent a start.
-    struct Warning: Equatable {
-        let text: String
-        let remedy: String
-    }
-
     /// The gateway's address.
     var gatewayURL: String
     var gateway = Gateway.skipped
@@ -71,11 +50,13 @@ struct DoctorFacts {
     /// The largest possible number of open descriptors.
     var maximumOpenFiles: Int
     /// The warnings of the configuration, such as secrets that every user can read.
-    var warnings: [Warning] = []
-    var certificates: [Certificate] = []
+    var warnings: [(text: String, remedy: String)] = []
+    /// The certificates' files, and when each expires, in seconds since 1970; nil without a usable certificate.
+    var certificates: [(path: String, expiresAt: Int?)] = []
     /// The time of the examination, in seconds since 1970.
     var now: Int
-    var programs: [Program] = []
+    /// The handler programs that cannot be started.
+    var programs: [(text: String, remedy: String)] = []
     /// The state of the running server; nil when none runs.
     var server: ServerStatus?
 }
