@@ -32,11 +32,8 @@ struct CheckRun {
         guard let (session, introduction) = await begin("handshake") else { return }
         guard await lookAtEvents(session, introduction) else { return await session.kill() }
         await lookAtOddities(session, introduction)
-        if let noise = await session.firstNoise {
-            record("noise", CheckFailure.noise(noise))
-        } else {
-            record("noise", .passed("nothing but messages on standard output"))
-        }
+        let noise = await session.firstNoise.map { HandlerCheck.Finding.Verdict.noise($0) }
+        record("noise", noise ?? .passed("nothing but messages on standard output"))
         await lookAtShutdown(session)
         await lookAtCrash()
     }
@@ -46,7 +43,9 @@ struct CheckRun {
         guard !check.isEnded else { return nil }
         let session: ChildSession
         do throws(SystemError) { session = try await check.start(loop, tail) } catch {
-            record(name, CheckFailure("the program cannot be started: \(error)", check.advice(about: error)))
+            record(
+                name,
+                .failed("the program cannot be started: \(error)", correction: check.advice(about: error)))
             return nil
         }
         switch await check.introduce(session) {
@@ -85,7 +84,7 @@ struct CheckRun {
     ///
     /// The server refuses an answer that a device cannot show and that has no fallback, so the customer gets nothing.
     private mutating func lookAtDevices(_ session: ChildSession, _ introduction: Introduction) async -> Bool {
-        for device in HandlerCheck.Device.allCases {
+        for device in HandlerCheck.Device.all {
             var events = 0
             for wanted in Subscription.all where introduction.events.contains(wanted) {
                 for sample in check.samples(of: wanted) where sample.replyFailure == nil {
@@ -228,8 +227,9 @@ struct CheckRun {
             let exit = await session.waitForExit()
             record(
                 name,
-                CheckFailure(
-                    "the process ended with \(exit.words)", "catch the error that standard error shows"))
+                .failed(
+                    "the process ended with \(exit.words)",
+                    correction: "catch the error that standard error shows"))
         default: record(name, verdict(answer, after: time).about(event))
         }
         if case .success(let result) = answer, let outcome = HandlerCheck.outcome(result) {
@@ -329,10 +329,6 @@ struct CheckRun {
         await first.kill()
         guard let (second, _) = await begin("start after a kill") else { return }
         await second.stop()
-    }
-
-    private mutating func record(_ name: String, _ failure: CheckFailure) {
-        record(name, .failed(failure.what, correction: failure.correction))
     }
 
     private mutating func record(_ name: String, _ verdict: HandlerCheck.Finding.Verdict) {

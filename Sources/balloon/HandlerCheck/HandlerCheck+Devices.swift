@@ -4,24 +4,15 @@ import MessageServer
 
 extension HandlerCheck {
     /// A device that shows less than an iPhone.
-    enum Device: CaseIterable {
-        case mac, oldIPhone, plain
+    struct Device {
+        let name: String
+        let capabilities: Capabilities
 
-        var capabilities: Capabilities {
-            switch self {
-            case .mac: DeviceOptions.Device.mac.capabilities
-            case .oldIPhone: DeviceOptions.Device.oldIPhone.capabilities
-            case .plain: []
+        static let all =
+            [DeviceOptions.Device.mac, .oldIPhone].map {
+                Device(name: $0.rawValue, capabilities: $0.capabilities)
             }
-        }
-
-        var name: String {
-            switch self {
-            case .mac: DeviceOptions.Device.mac.rawValue
-            case .oldIPhone: DeviceOptions.Device.oldIPhone.rawValue
-            case .plain: "a device that shows only texts"
-            }
-        }
+            + [Device(name: "a device that shows only texts", capabilities: [])]
 
         /// The problem of a customer with this device; nil when the answer reaches the customer.
         ///

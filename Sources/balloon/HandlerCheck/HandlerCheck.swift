@@ -10,7 +10,7 @@ struct HandlerCheck: Sendable {
     /// One check and its result.
     struct Finding: Sendable {
         /// The result of a check.
-        enum Verdict: Hashable, Sendable {
+        enum Verdict: Error, Hashable, Sendable {
             /// The check passed; the text is a detail such as the number of replies.
             case passed(String)
             /// The check failed; the texts are what was observed, and what the author should correct.
@@ -89,7 +89,7 @@ struct HandlerCheck: Sendable {
         return session
     }
 
-    func introduce(_ session: ChildSession) async -> Result<Introduction, CheckFailure> {
+    func introduce(_ session: ChildSession) async -> Result<Introduction, Finding.Verdict> {
         let initialization = Initialization(
             business: BusinessID("00000000-0000-4000-8000-000000000002"), slug: "check",
             configuration: configuration, maximumInFlight: 16, deadline: deadline)
@@ -103,38 +103,39 @@ struct HandlerCheck: Sendable {
                 await session.introduced()
                 return .success(introduction)
             } catch {
-                return .failure(CheckFailure("\(error)", "answer initialize as the protocol specifies"))
+                return .failure(
+                    .failed("\(error)", correction: "answer initialize as the protocol specifies"))
             }
         case .failure(.refused(let failure)):
             return .failure(
-                CheckFailure(
+                .failed(
                     "initialize was refused: \(failure.message)",
-                    "pass the configuration that the handler needs with --config"))
+                    correction: "pass the configuration that the handler needs with --config"))
         case .failure(let error): return .failure(await failure(error, session))
         }
     }
 
     /// Explains why the program did not answer `initialize`, its first call.
-    private func failure(_ error: BridgeError, _ session: ChildSession) async -> CheckFailure {
+    private func failure(_ error: BridgeError, _ session: ChildSession) async -> Finding.Verdict {
         if let noise = await session.firstNoise { return .noise(noise) }
         switch error {
         case .timedOut where await session.strayAnswerCount > 0: return .strayAnswer
         case .timedOut:
-            return CheckFailure(
+            return .failed(
                 "initialize was not answered within \(timings.handshake.milliseconds / 1000) s",
-                "answer initialize first, and flush standard output after each line")
+                correction: "answer initialize first, and flush standard output after each line")
         // A program that has ended before the call was made is not running.
         case .ended, .notRunning:
             let exit = await session.waitForExit()
             // The status that env(1) and shells return for a program that they cannot run.
             let isMissing = exit == .status(126) || exit == .status(127)
-            return CheckFailure(
+            return .failed(
                 "the process ended with \(exit.words)",
-                isMissing
+                correction: isMissing
                     ? "check the program named in its first line, and remove carriage returns"
                     : "read standard error for the cause; keep the program running, read standard input, and answer initialize"
             )
-        default: return CheckFailure(error.reason, "read standard input, and answer initialize")
+        default: return .failed(error.reason, correction: "read standard input, and answer initialize")
         }
     }
 
@@ -179,26 +180,18 @@ struct HandlerCheck: Sendable {
     }
 }
 
-/// A problem of the checked program, and how its author can correct it.
-struct CheckFailure: Error {
-    let what: String
-    let correction: String
-
-    init(_ what: String, _ correction: String) {
-        self.what = what
-        self.correction = correction
-    }
-
-    static func noise(_ line: String) -> CheckFailure {
-        CheckFailure(
+extension HandlerCheck.Finding.Verdict {
+    static func noise(_ line: String) -> Self {
+        .failed(
             "standard output has a line that is not a message: \(line)",
-            "write one line of JSON there for each answer, {\"jsonrpc\":\"2.0\",\"id\":…,\"result\":…}, and "
+            correction:
+                "write one line of JSON there for each answer, {\"jsonrpc\":\"2.0\",\"id\":…,\"result\":…}, and "
                 + "all the rest to standard error")
     }
 
-    static let strayAnswer = CheckFailure(
+    static let strayAnswer = Self.failed(
         "an answer has an id that matches no open call",
-        "answer each call with its own id, unchanged")
+        correction: "answer each call with its own id, unchanged")
 }
 
 extension SpawnedProcess.Exit {
