@@ -3,7 +3,7 @@ import BalloonPOSIX
 import BusinessMessages
 package import Logging
 
-/// Writes stage events to standard error, in the form of ``LogObserver`` and ``JSONLogHandler``.
+/// Writes stage events to standard error, in the form of ``LogObserver`` and ``JSONLogLine``.
 ///
 /// Every message causes at least two lines, so they are written without the dictionary and strings of a log record.
 package struct JSONStageLog: StageObserver {
@@ -31,7 +31,7 @@ package struct JSONStageLog: StageObserver {
         guard minimum <= level else { return }
         stream.write(
             Self.line(event, level, at: .now(), isJournal: isJournal), isUrgent: level >= .warning,
-            describeDropped: isJournal ? JSONLogHandler.droppedInJournal : JSONLogHandler.dropped)
+            describeDropped: { LineLogHandler.dropped($0, JSONLogLine.form(isJournal: isJournal)) })
     }
 
     static func line(
@@ -61,7 +61,7 @@ package struct JSONStageLog: StageObserver {
         writer.field("delivery", event.delivery.map { String($0) })
         writer.field("kind", event.kind?.rawValue)
         writer.field("message", event.message?.rawValue)
-        writer.field("reason", facts.reason?.shortened(toBytes: JSONLogHandler.maximumValueBytes))
+        writer.field("reason", facts.reason?.shortened(toBytes: JSONLogLine.maximumValueBytes))
         writer.field("reference", event.reference)
         writer.field("result", facts.how)
         writer.field("stage", event.stage.rawValue)

@@ -36,10 +36,8 @@ struct LogOptions: ParsableArguments {
 
     private static func logger(_ level: Logger.Level, _ levels: LogLevels? = nil) -> Logger {
         let (isTerminal, isJournal) = (StandardStream.error.isTerminal, StandardStream.error.isJournal())
-        LoggingSystem.bootstrap { _ -> any LogHandler in
-            if isTerminal { return TextLogHandler(level: level, levels: levels) }
-            return JSONLogHandler(level: level, levels: levels, isJournal: isJournal)
-        }
+        let form = isTerminal ? textLogLine : JSONLogLine.form(isJournal: isJournal)
+        LoggingSystem.bootstrap { _ in LineLogHandler(level: level, levels: levels, form: form) }
         return Logger(label: "balloon")
     }
 

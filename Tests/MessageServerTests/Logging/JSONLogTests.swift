@@ -10,7 +10,7 @@ import Testing
     private static let at = Timestamp(milliseconds: 1_795_255_200_123)
 
     @Test func `a log line is one JSON object with its metadata sorted by name`() {
-        let line = JSONLogHandler.line(
+        let line = JSONLogLine.bytes(
             at: Self.at, .info, "message accepted",
             ["kind": "text", "event": "x", "list": ["a", "b\n"], "more": ["n": .stringConvertible(1)]])
         #expect(
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `a logger's own metadata are in each of its lines`() {
-        var handler = JSONLogHandler(level: .info)
+        var handler = LineLogHandler(level: .info, form: JSONLogLine.form(isJournal: false))
         handler[metadataKey: "business"] = "b"
         #expect(handler[metadataKey: "business"] == "b")
         #expect(handler.logLevel == .info)
@@ -40,7 +40,7 @@ import Testing
                 attempt: 3)
             for _ in 1...2 {
                 let level = LogObserver.level(of: event)
-                let record = JSONLogHandler.line(
+                let record = JSONLogLine.bytes(
                     at: Self.at, level, LogObserver.text(for: event), LogObserver.metadata(of: event))
                 #expect(JSONStageLog.line(event, level, at: Self.at, isJournal: false) == record)
                 event = StageEvent(stage: stage, result: result, nanoseconds: 0)
