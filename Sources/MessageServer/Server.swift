@@ -75,12 +75,12 @@ public enum Server {
             logger.warning("configuration warning", metadata: ["problem": "\(warning)"])
         }
         var (observer, inspector) = (observer, inspector)
-        if inspector == nil, let settings = configuration.inspector {
+        if inspector == nil, var settings = configuration.inspector {
+            settings.webFolder = configuration.webFolder
             let events = InspectorEvents(passingTo: observer ?? LogObserver(logger))
             observer = events
             inspector = Inspector(
-                settings, events: events, routes: [], webFolder: configuration.webFolder, version: version,
-                logger: logger)
+                settings, events: events, routes: [], version: version, logger: logger)
         }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,

@@ -30,13 +30,10 @@ package final class Inspector: Sendable {
     /// Without a simulator it shows a server in production, and changes nothing.
     package init(
         _ settings: InspectorSettings, events: InspectorEvents, routes: [InspectorRoute],
-        simulator: (any InspectorSimulator)? = nil, webFolder: String? = nil, version: String = "unknown",
-        logger: Logger
+        simulator: (any InspectorSimulator)? = nil, version: String = "unknown", logger: Logger
     ) {
         self.simulator = simulator
         self.version = version
-        var settings = settings
-        settings.webFolder = webFolder ?? settings.webFolder
         self.settings = settings
         self.events = events
         self.routes = routes
@@ -58,7 +55,7 @@ package final class Inspector: Sendable {
         var routes = routes + events.routes + deliveries.routes
         if let simulator {
             routes += InspectorHandlers(registry: registry, levers: levers).routes
-            simulator.open(InspectedServer(store: store))
+            simulator.open(store)
         } else {
             routes += InspectorOverview(registry: registry, version: version).routes
         }

@@ -1,13 +1,13 @@
 import BalloonHTTP
 import BalloonPOSIX
 package import HandlerKit
-import MessageStore
+package import MessageStore
 
 /// The simulated Apple beside an inspector: the messages that it posted, the requests that it got, and
 /// replays.
 package protocol InspectorSimulator: Sendable {
     /// Begins to use the running server; called once, before the first request.
-    func open(_ server: InspectedServer)
+    func open(_ store: Store)
     /// The header fields of the webhook's request with this message; nil when the simulator did not post it.
     func postedHeaders(of message: MessageID) -> [(name: String, value: String)]?
     /// The requests to the gateway about a message, each a JSON object.

@@ -81,7 +81,7 @@ extension Phone {
     private func writePending(
         of customer: PhoneCustomer, without sent: Set<MessageID> = [], to writer: inout JSONWriter
     ) {
-        let queued = inspected.withLock { $0 }?.queuedReplies(of: customer.business, customer.id) ?? []
+        let queued = store.withLock(\.self)?.queuedReplies(of: customer.business, customer.id) ?? []
         writer.array("pending") { writer in
             for entry in queued where !sent.contains(entry.reply.id) && !entry.reply.kind.isTyping {
                 let id = entry.reply.id.rawValue

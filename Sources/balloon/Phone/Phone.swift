@@ -25,7 +25,7 @@ final class Phone: Sendable {
     let attachments: AttachmentFiles
     let transport: CurlTransport
     let sheets = Mutex(PaymentSheets())
-    let inspected = Mutex<InspectedServer?>(nil)
+    let store = Mutex<Store?>(nil)
     private let server = Mutex<(known: DevelopmentServer, businesses: [BusinessConfiguration])?>(nil)
 
     static let maximumMessageBytes = 32 << 20

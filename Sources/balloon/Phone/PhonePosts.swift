@@ -5,6 +5,7 @@ import HandlerBridges
 import HandlerKit
 import Logging
 import MessageServer
+import MessageStore
 import Simulator
 import Synchronization
 
@@ -35,7 +36,7 @@ final class PostedHeaders: Sendable {
 }
 
 extension Phone: InspectorSimulator {
-    func open(_ server: InspectedServer) { inspected.withLock { $0 = server } }
+    func open(_ store: Store) { self.store.withLock { $0 = store } }
 
     func postedHeaders(of message: MessageID) -> [(name: String, value: String)]? { posted[message] }
 
