@@ -1,4 +1,5 @@
 import BusinessMessages
+import MessageServer
 
 /// A business that the arguments of a command can name.
 struct KnownBusiness: Equatable {
@@ -45,4 +46,8 @@ struct KnownBusiness: Equatable {
     }
 
     private var name: String { terminalText(slug ?? id.rawValue) }
+}
+
+extension KnownBusiness {
+    init(_ business: BusinessConfiguration) { self.init(slug: business.slug, id: business.businessID) }
 }

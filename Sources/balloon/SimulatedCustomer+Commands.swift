@@ -1,6 +1,7 @@
 import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
+import MessageServer
 import Simulator
 
 extension KnownServer {
@@ -15,8 +16,9 @@ extension KnownServer {
                 "the server's URL", reason: "is not known", hint: "name its address with --to")
         }
         let customer = SimulatedCustomer(
-            id: CustomerID(id), business: try self.business(business), server: url, mspID: mspID,
-            secret: secret, gateway: gateway, transport: try CurlTransport())
+            id: CustomerID(id), business: try self.business(business), server: url,
+            mspID: configuration.mspID,
+            secret: configuration.secret, gateway: gateway, transport: try CurlTransport())
         return (device.applied(to: customer), url)
     }
 }

@@ -142,7 +142,7 @@ struct Dev: AsyncParsableCommand {
         ) { addresses in
             var known = known
             known.server = addresses.first?.localURL ?? ""
-            known.businesses = businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) }
+            known.businesses = businesses.map(KnownBusiness.init)
             known.apps = appStore.apps
             try appStore.ask(known.server, writingRootTo: data)
             // Write the addresses only after the server has locked the directory, so that they never overwrite those

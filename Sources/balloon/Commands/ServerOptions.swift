@@ -37,12 +37,6 @@ struct KnownServer {
     let gateway: String?
     /// The base URL of the identity provider of `balloon dev`, if any.
     let provider: String?
-    /// The MSP's identity.
-    let mspID: String
-    /// The MSP's secret.
-    let secret: Secret
-    /// The maximum difference between a token's `iat` and now at which the server accepts the token.
-    let tokenAge: Duration
     /// The businesses, by slug.
     let businesses: [KnownBusiness]
     /// The server's configuration.
@@ -52,9 +46,6 @@ struct KnownServer {
         url = server.server
         gateway = server.gateway
         provider = server.provider.isEmpty ? nil : server.provider
-        mspID = server.mspID
-        secret = server.secret
-        tokenAge = ServerLimits().tokenAge
         businesses = server.businesses
         configuration = server.configuration(directory: directory)
     }
@@ -67,10 +58,7 @@ struct KnownServer {
         let base = configuration.gateway.url
         gateway = base.hasPrefix("http://") && base.hasSuffix("/v1") ? String(base.dropLast(3)) : nil
         provider = nil
-        mspID = configuration.mspID
-        secret = configuration.secret
-        tokenAge = configuration.limits.tokenAge
-        businesses = configuration.businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) }
+        businesses = configuration.businesses.map(KnownBusiness.init)
         self.configuration = configuration
     }
 

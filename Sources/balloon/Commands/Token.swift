@@ -83,9 +83,9 @@ struct Token: AsyncParsableCommand {
         func run() async throws {
             let server = try options.server()
             let json = JSONWriter.object([
-                outbound ? "iss" : "aud": server.mspID, "iat": SystemClock.secondsSince1970(),
+                outbound ? "iss" : "aud": server.configuration.mspID, "iat": SystemClock.secondsSince1970(),
             ])
-            StandardStream.output.write(TokenSigner(secret: server.secret).sign(json) + "\n")
+            StandardStream.output.write(TokenSigner(secret: server.configuration.secret).sign(json) + "\n")
         }
     }
 
@@ -104,9 +104,10 @@ struct Token: AsyncParsableCommand {
             let text = token == "-" ? try CommandFile.bytes("-") : Array(token.utf8)
             // A line feed added by echo is not part of the token.
             let token = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).first.map(Array.init) ?? []
-            let claims = try claims(of: token, signedWith: server.secret)
+            let claims = try claims(of: token, signedWith: server.configuration.secret)
             StandardStream.output.write(terminalJSON(String(decoding: claims.bytes, as: UTF8.self)) + "\n")
-            let check = TokenCheck(mspID: server.mspID, tokenAge: server.tokenAge)
+            let check = TokenCheck(
+                mspID: server.configuration.mspID, tokenAge: server.configuration.limits.tokenAge)
             if let reason = check.refusal(of: claims.root, now: SystemClock.secondsSince1970()) {
                 throw CommandFailure.tokenRefused(reason: reason)
             }

@@ -55,8 +55,7 @@ struct ReviewFolder {
     /// The business of the configuration that `name` names.
     func business(_ name: String?) throws -> BusinessConfiguration {
         let businesses = try ConfigurationLoader.businessConfigurations(file: choice.config ?? "")
-        let known = businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) }
-        let chosen = try KnownBusiness.choose(name, among: known)
+        let chosen = try KnownBusiness.choose(name, among: businesses.map(KnownBusiness.init))
         guard let business = businesses.first(where: { $0.businessID == chosen.id }) else {
             throw CommandFailure.unknownArgument("--business", reason: "matches no business", hint: "")
         }

@@ -48,8 +48,8 @@ struct ReviewServer {
                 APIToken(
                     name: "review", digest: SHA256.hash(Array(apiToken.utf8)), rights: [.read, .send])
             ]
-            let known = configuration.businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) }
-            let chosen = try KnownBusiness.choose(name, among: known)
+            let chosen = try KnownBusiness.choose(
+                name, among: configuration.businesses.map(KnownBusiness.init))
             // The handlers of other businesses are not started.
             configuration.businesses.removeAll { $0.businessID != chosen.id }
             for index in configuration.businesses.indices {

@@ -55,8 +55,7 @@ struct ScenarioServer {
             try change(&configuration)
             let inspector = try inspector?(simulators, directory)
             business = try KnownBusiness.choose(
-                name,
-                among: configuration.businesses.map { KnownBusiness(slug: $0.slug, id: $0.businessID) })
+                name, among: configuration.businesses.map(KnownBusiness.init))
             server = try RunningServer(
                 configuration: configuration, handlers: BuiltinHandlers.all, logger: logger,
                 observer: inspector?.events, inspector: inspector?.inspector)
