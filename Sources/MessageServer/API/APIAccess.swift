@@ -7,18 +7,6 @@ import Synchronization
 ///
 /// A reload replaces the tokens and businesses in one step.
 final class APIAccess: Sendable {
-    /// The result of checking a request's head.
-    struct Examination: Sendable {
-        /// The configured token that the request has; nil when it has none.
-        var token: APIToken?
-        /// The business that the path names; nil when the path names none or the request is refused.
-        var business: APIBusiness?
-        /// The header fields that every answer to this request gets, such as the CORS and rate limit fields.
-        var fields: [(name: String, value: String)] = []
-        /// The reason why the request is refused; nil when it is admitted.
-        var problem: APIProblem?
-    }
-
     fileprivate struct State {
         var configuration: APIConfiguration
         var businesses: [String: APIBusiness] {
@@ -120,31 +108,31 @@ final class APIAccess: Sendable {
 
     /// Checks the head of a request: host, token, rate limit, right and business, in this order.
     ///
-    /// A request is checked again when its body has arrived. `counting` is false for that second check, so
-    /// that the rate limit counts the request once.
+    /// Adds what it finds to `facts`, also when it refuses the request. A request is checked again when its
+    /// body has arrived. `counting` is false for that second check, so that the rate limit counts the request once.
     func examine(
-        _ head: APIGate.Head, from peer: PeerAddress, requiring right: APIRight, business slug: String?,
-        counting: Bool, now: ContinuousClock.Instant = .now
-    ) -> Examination {
-        let address = address()
-        return state.withLock { state in
-            var result = Examination(fields: Self.originFields(head.origin, state.configuration))
-            do throws(APIProblem) {
-                let names = state.configuration.hosts
-                guard
-                    APIGate.isOwn(host: head.host, listener: address, isSecure: isSecure, names: names)
-                else { throw Self.misdirected }
-                let token = try state.token(of: head, from: peer, now)
-                result.token = token
-                result.fields += try state.count(token, counting: counting, now)
-                try APIGate.check(right, of: token)
-                if let slug {
-                    result.business = try APIGate.business(slug, for: token, among: state.businesses)
-                }
-            } catch {
-                result.problem = error
+        _ request: HTTPRequest, for operation: APIRoute, counting: Bool, _ facts: inout APIFacts
+    ) throws(APIProblem) {
+        let (head, address, now) = (request.apiHead, address(), ContinuousClock.now)
+        try state.withLock { state throws(APIProblem) in
+            facts.fields += Self.originFields(head.origin, state.configuration)
+            let names = state.configuration.hosts
+            guard APIGate.isOwn(host: head.host, listener: address, isSecure: isSecure, names: names) else {
+                throw Self.misdirected
             }
-            return result
+            let token = try state.token(of: head, from: request.peer, now)
+            facts.token = token
+            facts.fields += try state.count(token, counting: counting, now)
+            guard token.rights.contains(operation.right) else {
+                throw APIProblem(
+                    .rightMissing, "the operation requires the right \(operation.right.rawValue)")
+            }
+            guard let slug = request.parameter("slug") else { return }
+            // A business that the token may not name is refused exactly like one that does not exist.
+            guard let business = state.businesses[slug], token.mayName(slug) else {
+                throw APIProblem(.notFound, "no business of this token has this slug")
+            }
+            facts.business = business
         }
     }
 

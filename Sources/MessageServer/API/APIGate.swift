@@ -50,25 +50,6 @@ enum APIGate {
             .field("WWW-Authenticate", "Bearer realm=\"balloon\"" + error)
     }
 
-    /// Refuses an operation for which the token has no right.
-    static func check(_ right: APIRight, of token: APIToken) throws(APIProblem) {
-        guard token.rights.contains(right) else {
-            throw APIProblem(.rightMissing, "the operation requires the right \(right.rawValue)")
-        }
-    }
-
-    /// Returns the business that a path names; throws `not-found` when there is none.
-    ///
-    /// A business that the token may not name is refused exactly like one that does not exist.
-    static func business(
-        _ slug: String, for token: APIToken, among businesses: [String: APIBusiness]
-    ) throws(APIProblem) -> APIBusiness {
-        guard let business = businesses[slug], token.mayName(slug) else {
-            throw APIProblem(.notFound, "no business of this token has this slug")
-        }
-        return business
-    }
-
     /// Whether the header field `Host` names the listener or one of the configured names.
     ///
     /// With DNS rebinding, an attacker's web page reaches the listener under a domain of the attacker that

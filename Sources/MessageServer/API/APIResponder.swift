@@ -49,12 +49,10 @@ struct APIFacts: Sendable {
     let path: String
     /// The address of the client.
     var peer: PeerAddress?
-    /// The token's name; nil when the request has no valid token.
-    var token: String?
-    /// The identifier of the token's person; nil for a program.
-    var person: String?
-    /// The slug of the business; nil when the path names none.
-    var business: String?
+    /// The request's token; nil when it has no valid one.
+    var token: APIToken?
+    /// The business that the path names; nil when the path names none, or when the request is refused.
+    var business: APIBusiness?
     /// The header fields that every answer to the request gets.
     var fields: [(name: String, value: String)] = []
     /// The value of `If-None-Match`.

@@ -60,9 +60,8 @@ final class BusinessAPI: Sendable {
             makeHandlers: { _ in
                 HTTPRoute.Handlers(
                     admit: { head in
-                        let (examination, facts) = self.examine(head, operation, counting: true)
-                        guard let problem = examination.problem else { return .admitted(mark: 0) }
-                        return .refused(self.refuse(problem, facts))
+                        let (facts, problem) = self.examine(head, operation, counting: true)
+                        return problem.map { .refused(self.refuse($0, facts)) } ?? .admitted(mark: 0)
                     },
                     handle: { request, responder in self.handle(request, operation, responder) })
             })
@@ -81,36 +80,32 @@ final class BusinessAPI: Sendable {
 
     private func examine(
         _ request: HTTPRequest, _ operation: APIRoute, counting: Bool
-    ) -> (APIAccess.Examination, APIFacts) {
-        var facts = APIFacts(method: operation.method, path: operation.path)
-        facts.peer = request.peer
-        guard access.isServed else {
-            // A server without tokens has no API, so it answers as for a path without a route.
-            return (APIAccess.Examination(problem: HTTPRefusal.notFound.problem), facts)
+    ) -> (facts: APIFacts, problem: APIProblem?) {
+        var facts = APIFacts(method: operation.method, path: operation.path, peer: request.peer)
+        // A server without tokens has no API, so it answers as for a path without a route.
+        guard access.isServed else { return (facts, HTTPRefusal.notFound.problem) }
+        var problem: APIProblem?
+        do throws(APIProblem) {
+            try access.examine(request, for: operation, counting: counting, &facts)
+        } catch {
+            problem = error
         }
-        let examination = access.examine(
-            request.apiHead, from: request.peer, requiring: operation.right,
-            business: request.parameter("slug"), counting: counting)
-        facts.token = examination.token?.name
-        facts.person = examination.token?.person?.id
-        facts.business = examination.business?.slug
-        facts.fields =
-            examination.fields + [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
+        facts.fields += [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
         facts.ifNoneMatch = request.text(.ifNoneMatch)
-        return (examination, facts)
+        return (facts, problem)
     }
 
     private func handle(
         _ request: HTTPRequest, _ operation: APIRoute, _ responder: HTTPResponder
     ) -> HTTPResponse? {
         // Examined again, because a reload may have removed the token while the body arrived.
-        let (examination, facts) = examine(request, operation, counting: false)
-        if let problem = examination.problem { return refuse(problem, facts) }
-        guard let token = examination.token else { return refuse(APIProblem(.unauthenticated), facts) }
+        let (facts, problem) = examine(request, operation, counting: false)
+        if let problem { return refuse(problem, facts) }
+        guard let token = facts.token else { return refuse(APIProblem(.unauthenticated), facts) }
         do throws(APIProblem) {
             try checkMediaType(request, operation)
             let request = try APIRequest(
-                request, operation, token: token, business: examination.business, access: access,
+                request, operation, token: token, business: facts.business, access: access,
                 cursors: cursors, numbers: numbers)
             var responder = APIResponder(api: self, facts: facts, responder: responder)
             switch operation.handler {
@@ -204,8 +199,9 @@ final class BusinessAPI: Sendable {
     ) {
         guard let audit, let token = facts.token, facts.isAudited || complete != nil else { return }
         var entry = AuditLog.Entry(
-            "\(facts.method.rawValue) \(facts.path)", by: .token(token, person: facts.person), result: result)
-        entry.business = facts.business
+            "\(facts.method.rawValue) \(facts.path)", by: .token(token.name, person: token.person?.id),
+            result: result)
+        entry.business = facts.business?.slug
         Task { [entry] in await audit.record(entry, completing: complete) }
     }
 
@@ -239,8 +235,8 @@ final class BusinessAPI: Sendable {
         var metadata: Logger.Metadata = [
             "method": "\(facts.method.rawValue)", "path": "\(facts.path)", "status": "\(status.code)",
         ]
-        metadata["token"] = facts.token.map { "\($0)" }
-        metadata["business"] = facts.business.map { "\($0)" }
+        metadata["token"] = facts.token.map { "\($0.name)" }
+        metadata["business"] = facts.business.map { "\($0.slug)" }
         metadata["reference"] = reference.map { "\($0)" }
         metadata["problem"] = problem.map { "\($0.kind.rawValue)" }
         if let problem, problem.status.code >= 500 { metadata["cause"] = problem.cause.map { "\($0)" } }
