@@ -191,7 +191,6 @@ package final class RunningServer: Sendable {
             numbers: RecordNumbers(key: store.recordKey, store: store.identity), audit: audit,
             logger: logger)
         let events = EventHub(store, access, logger: logger)
-        let conversationFiles = ConversationFiles(dataDirectory: configuration.dataDirectory)
         // The API's indicators count as a person's, as its messages do without `autoReply`.
         let typing = TypingIndicators(
             send: TypingIndicators.sender(pipelines.gateway, isAutomatic: false, logger)
@@ -209,40 +208,15 @@ package final class RunningServer: Sendable {
                     conversation: ConversationFiles.name(of: name.customer), since: since))
         }
         sender.whenAccepted { typing.messageWasSent(in: $0) }
-        let journalReaders = InFlightOperations(maximum: InFlightOperations.maximumJournalReaders)
-        let operations =
-            BusinessRoutes.make(registry, store)
-            + ConversationRoutes.make(
-                conversationFiles, pipelines.deliveries.attachments.files, store, watch: pipelines.watch,
-                journalReaders: journalReaders)
-            + ConversationListRoutes(
-                store: store, files: conversationFiles, settings: pipelines.watch.settings
-            ).routes()
-            + SendingRoutes(
-                sender: pipelines.sender, conversations: conversationFiles, uploads: uploads,
-                journalReaders: journalReaders
-            ).routes()
-            + [
-                UploadRoute(uploads: uploads, maximumBytes: { current.attachments.maximumBytes }).route
-            ]
-            + AssignmentRoutes(store: store, files: conversationFiles, watch: pipelines.watch).routes()
-            + CustomerRoutes(store: store, files: conversationFiles).routes()
-            + ReportRoutes(dataDirectory: configuration.dataDirectory).routes()
-            + SavedReplyRoutes(
-                replies: SavedReplies(
-                    dataDirectory: configuration.dataDirectory, uploads: uploads, logger: logger),
-                uploads: uploads,
-                settings: pipelines.watch.settings
-            ).routes()
-            + TypingRoutes(
-                store: store, files: conversationFiles, indicators: typing, watch: pipelines.watch
-            ).routes()
-            + PresenceRoutes(watch: pipelines.watch).routes()
-            + PresenceRoutes(watch: pipelines.watch).availabilityRoutes()
-            + QueueRoutes(store: store, watch: pipelines.watch).routes()
-            + PaymentWithdrawalRoutes(results: payments.results).routes()
-            + DeliveryOperations(store: store, journalReaders: journalReaders).routes()
-            + EventRoutes.make(events)
+        let operations = APIOperations(
+            store: store, files: ConversationFiles(dataDirectory: configuration.dataDirectory),
+            attachments: pipelines.deliveries.attachments.files, registry: registry, watch: pipelines.watch,
+            sender: sender, uploads: uploads,
+            replies: SavedReplies(
+                dataDirectory: configuration.dataDirectory, uploads: uploads, logger: logger),
+            indicators: typing, paymentResults: payments.results, events: events,
+            dataDirectory: configuration.dataDirectory,
+            maximumUploadBytes: { current.attachments.maximumBytes })
         self.events = events
         self.typing = typing
         self.boundAdmin = boundAdmin
@@ -267,7 +241,7 @@ package final class RunningServer: Sendable {
                 address,
                 routes: health(.operators { api.access.hostRule })
                     + [metrics.route.forHosts({ api.access.hostRule }, hint: HealthRoutes.hostHint)]
-                    + api.routes(APIDocument.completing(operations))
+                    + api.routes(operations.all)
                     + InboxRoutes(api: api, folder: configuration.webFolder).routes(),
                 tls: tls, inherited: configuration.inheritedSockets["admin"],
                 describeRefusal: api.describe)

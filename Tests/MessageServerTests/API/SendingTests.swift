@@ -91,7 +91,7 @@ import Testing
 
     @Test func `1,024 requests of a token may wait for outcomes, and another token's are not counted`() throws
     {
-        let waiting = InFlightOperations(maximum: SendingRoutes.maximumWaiting)
+        let waiting = InFlightOperations(maximum: APIOperations.maximumWaiting)
         let token = TestTokens.token("crm", "bln_crm", [.send])
         let permits = try (0..<1024).map { _ in try waiting.permit(for: token, to: "wait for outcomes") }
         let problem = #expect(throws: APIProblem.self) {

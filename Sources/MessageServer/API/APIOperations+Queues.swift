@@ -10,10 +10,7 @@ import MessageStore
 /// - `GET …/waiting?queue limit cursor`: the waiting conversations in the order in which they are answered.
 ///
 /// Both read the table of assignments only, so that they are fast with many waiting conversations.
-struct QueueRoutes: Sendable {
-    let store: Store
-    let watch: AssignmentWatch
-
+extension APIOperations {
     private static let queues = JSONObjectForm<[QueueFigures]>.listed(
         "queues",
         JSONObjectForm<QueueFigures>(written: [
@@ -40,14 +37,14 @@ struct QueueRoutes: Sendable {
             JSONField("queue", optional: .written(.placement)) { $0.assignment.placement },
         ]).form)
 
-    func routes() -> [APIRoute] {
+    var queues: [APIRoute] {
         [
             APIRoute(
-                .get, "/v1/businesses/{slug}/queues", may: .read, "List the queues of a business",
+                .get, Self.business + "/queues", may: .read, "List the queues of a business",
                 Self.queues.form(named: "Queues").schema
             ) { APIAnswer(json: Self.queues.json(watch.queues(of: try $0.business.id))) },
             APIRoute(
-                .get, "/v1/businesses/{slug}/waiting", may: .read,
+                .get, Self.business + "/waiting", may: .read,
                 query: [
                     APIParameter(
                         "queue", .identifier(maximumBytes: Placement.maximumBytes),

@@ -14,58 +14,57 @@ import MessageStore
 /// - `GET …/{c}/messages/{id}`: the latest line of a message, and the stored files of its attachments; a
 ///   message that is queued has no line yet.
 /// - `GET …/messages/{id}/attachments/{n}`: the content of an attachment; see ``AttachmentAnswer``.
-enum ConversationRoutes {
-    private static let path = "/v1/businesses/{slug}/conversations/{c}"
+extension APIOperations {
     private static let maximumPageBytes = 4 << 20
     private static let number = APIParameter.Format.integer(1...(1 << 48))
 
-    static func make(
-        _ conversations: ConversationFiles, _ attachments: AttachmentFiles, _ store: Store,
-        watch: AssignmentWatch, journalReaders: InFlightOperations
-    ) -> [APIRoute] {
+    var messages: [APIRoute] {
         [
-            APIRoute(.get, path, may: .read, "Read the state of a conversation", .conversation) { request in
-                var facts = try ConversationFacts.latest(of: request, conversations, store)
-                if let customer = facts.customer, facts.state != .closed {
+            APIRoute(.get, Self.conversation, may: .read, "Read the state of a conversation", .conversation) {
+                request in
+                var (facts, business, customer) = try latest(request)
+                if facts.state != .closed {
                     facts.opening = watch.opening(
-                        in: ConversationID(business: try request.business.id, customer: customer),
-                        facts.assignment, locale: facts.locale)
+                        in: ConversationID(business: business, customer: customer), facts.assignment,
+                        locale: facts.locale)
                 }
                 return facts.answer(in: store.identity)
             },
             APIRoute(
-                .get, path + "/messages", may: .read,
+                .get, Self.conversation + "/messages", may: .read,
                 query: [
-                    APIParameter("before", number, "Lines before the one with this number."),
-                    APIParameter("after", number, "Lines after the one with this number."), .limit,
+                    APIParameter("before", Self.number, "Lines before the one with this number."),
+                    APIParameter("after", Self.number, "Lines after the one with this number."), .limit,
                 ], "List the lines of a conversation's file", .lines
-            ) { request in try messages(request, conversations, watch) },
-            APIRoute(.get, path + "/messages/{id}", may: .read, "Read a message", shown.schema) { request in
+            ) { request in try page(request) },
+            APIRoute(
+                .get, Self.conversation + "/messages/{id}", may: .read, "Read a message", Self.shown.schema
+            ) { request in
                 if let outcome = store.unwrittenOutcome(
                     of: MessageID(try request.path("id")), of: try request.business.id,
                     in: try request.path("c"))
                 {
                     let status = (outcome?.status ?? .queued).rawValue
                     return APIAnswer(
-                        json: shown.json((status, outcome?.httpStatus, outcome?.reason, nil, [])))
+                        json: Self.shown.json((status, outcome?.httpStatus, outcome?.reason, nil, [])))
                 }
-                let found = try message(request, conversations)
-                let reason = try await reason(of: found.line, request, store, journalReaders)
+                let found = try message(request)
+                let reason = try await reason(of: found.line, request)
                 let text = request.numbers.shown(line: Array(found.text))
                 return APIAnswer(
-                    json: shown.json(
+                    json: Self.shown.json(
                         (found.line.outcome, found.line.status, reason, text, found.attachedFiles)))
             },
             APIRoute(
-                method: .get, path: path + "/messages/{id}/attachments/{n}", right: .read,
+                method: .get, path: Self.conversation + "/messages/{id}/attachments/{n}", right: .read,
                 summary: "Download an attachment of a message", answer: .file,
                 handler: .blocking { request, responder in
-                    let found = try message(request, conversations)
-                    let files = found.attachedFiles
-                    guard let index = Int(try request.path("n")), files.indices.contains(index) else {
+                    let found = try message(request)
+                    let attached = found.attachedFiles
+                    guard let index = Int(try request.path("n")), attached.indices.contains(index) else {
                         throw APIProblem(.notFound, "the message has no attachment of this number")
                     }
-                    try await AttachmentAnswer(files[index], of: found, index, in: attachments)
+                    try await AttachmentAnswer(attached[index], of: found, index, in: attachments)
                         .send(to: request, responder)
                     return nil
                 }),
@@ -74,8 +73,8 @@ enum ConversationRoutes {
 
     /// Reads from the journal why a sent message was not accepted; nil for other messages, and when the journal
     /// no longer has it.
-    private static func reason(
-        of line: ConversationLine, _ request: APIRequest, _ store: Store, _ journalReaders: InFlightOperations
+    private func reason(
+        of line: ConversationLine, _ request: APIRequest
     ) async throws -> String? {
         guard let outcome = line.outcome, outcome != ReplyState.Status.accepted.rawValue else { return nil }
         let (business, record, id) = (try request.business.id, line.record, line.id)
@@ -96,15 +95,13 @@ enum ConversationRoutes {
         JSONField([("files", .list(.file))]) { $1.files($0.files) },
     ]).form(named: "Message")
 
-    private static func messages(
-        _ request: APIRequest, _ conversations: ConversationFiles, _ watch: AssignmentWatch
-    ) throws -> APIAnswer {
+    private func page(_ request: APIRequest) throws -> APIAnswer {
         let (before, after) = (request.integer("before"), request.integer("after"))
         let place =
             after.map { ConversationFiles.PagePlace.after($0) } ?? before.map { .before($0) } ?? .latest
-        let page = try conversations.page(
+        let page = try files.page(
             of: request.business.id, named: request.path("c"), place, maximum: request.limit,
-            maximumBytes: maximumPageBytes)
+            maximumBytes: Self.maximumPageBytes)
         guard let page else { throw APIProblem(.notFound) }
         // A token that may answer reads for a person: each message of the customer counts once as a sign of life.
         if before == nil, request.token.rights.contains(.send),
@@ -134,11 +131,9 @@ enum ConversationRoutes {
         return answer
     }
 
-    private static func message(
-        _ request: APIRequest, _ conversations: ConversationFiles
-    ) throws -> ConversationFiles.FoundMessage {
+    private func message(_ request: APIRequest) throws -> ConversationFiles.FoundMessage {
         do {
-            let found = try conversations.message(
+            let found = try files.message(
                 MessageID(request.path("id")), of: request.business.id, named: request.path("c"))
             guard let found else { throw APIProblem(.notFound) }
             return found

@@ -9,21 +9,17 @@ import MessageStore
 /// - `POST …/{c}/customer` with `{"name":"Ana","addTags":["vip"],"removeTags":["new"]}` changes the members that it has.
 ///
 /// Both write an internal line of the conversation, which is never sent and which no handler gets.
-struct CustomerRoutes: Sendable {
-    let store: Store
-    let files: ConversationFiles
-
-    private static let path = "/v1/businesses/{slug}/conversations/{c}"
+extension APIOperations {
     private static let key = APIParameter(
         "Idempotency-Key", .key, "The same key means the same note, for this token and customer.")
 
-    func routes() -> [APIRoute] {
+    var customers: [APIRoute] {
         [
             APIRoute(
-                .post, Self.path + "/notes", may: .send, headers: [Self.key],
+                .post, Self.conversation + "/notes", may: .send, headers: [Self.key],
                 body: .json(maximumBytes: 64 << 10, .note), "Write an internal note", .noted, answer: note),
             APIRoute(
-                .post, Self.path + "/customer", may: .send,
+                .post, Self.conversation + "/customer", may: .send,
                 body: .json(maximumBytes: 64 << 10, .customerChange), "Change a customer's name and tags",
                 .conversation, answer: change),
         ]
@@ -38,10 +34,7 @@ struct CustomerRoutes: Sendable {
             else { return nil }
             return text
         }
-        let business = try request.business.id
-        guard let customer = try ConversationFacts.latest(of: request, files, store).customer else {
-            throw APIProblem(.notFound)
-        }
+        let (_, business, customer) = try latest(request)
         let id = try id(of: request, business, customer)
         try await store.record(
             .note(text), by: .person(try request.person(in: root)), as: id, of: business, customer)
@@ -76,10 +69,7 @@ struct CustomerRoutes: Sendable {
         guard name != nil || !added.isEmpty || !removed.isEmpty else {
             throw APIProblem(.badMember, "the body changes nothing", at: root)
         }
-        let business = try request.business.id
-        guard let customer = try ConversationFacts.latest(of: request, files, store).customer else {
-            throw APIProblem(.notFound)
-        }
+        let (_, business, customer) = try latest(request)
         let tags = Set(try store.details(of: business, customer).tags).subtracting(removed).union(added)
         guard tags.count <= CustomerDetails.maximumTags else {
             throw APIProblem(.conflict, "a customer has at most \(CustomerDetails.maximumTags) tags")
@@ -87,8 +77,7 @@ struct CustomerRoutes: Sendable {
         try await store.record(
             .customer(name: name, addTags: added, removeTags: removed),
             by: .person(try request.person(in: root)), of: business, customer)
-        let facts = try ConversationFacts.latest(of: request, files, store)
-        return audited(facts.answer(in: store.identity), business, customer)
+        return audited(try latest(request).facts.answer(in: store.identity), business, customer)
     }
 
     private static func tags(_ name: String, in root: JSONValue) throws(APIProblem) -> [String] {

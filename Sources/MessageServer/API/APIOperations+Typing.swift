@@ -3,16 +3,11 @@ import BusinessMessages
 import MessageStore
 
 /// `POST …/conversations/{c}/typing` with `{"typing": true}` shows the customer that a person is typing; see ``TypingIndicators``.
-struct TypingRoutes: Sendable {
-    let store: Store
-    let files: ConversationFiles
-    let indicators: TypingIndicators
-    let watch: AssignmentWatch
-
-    func routes() -> [APIRoute] {
+extension APIOperations {
+    var typing: [APIRoute] {
         [
             APIRoute(
-                .post, "/v1/businesses/{slug}/conversations/{c}/typing", may: .send,
+                .post, Self.conversation + "/typing", may: .send,
                 body: .json(maximumBytes: 4 << 10, .typing), "Show the customer that somebody types", .typing,
                 answer: change)
         ]
@@ -20,9 +15,8 @@ struct TypingRoutes: Sendable {
 
     private func change(_ request: APIRequest) throws -> APIAnswer {
         let isTyping = try request.object(["typing"]).needed("typing", "must be true or false", \.bool)
-        let facts = try ConversationFacts.latest(of: request, files, store)
-        guard let customer = facts.customer else { throw APIProblem(.notFound) }
-        let name = ConversationID(business: try request.business.id, customer: customer)
+        let (_, business, customer) = try latest(request)
+        let name = ConversationID(business: business, customer: customer)
         guard isTyping else {
             indicators.end(in: name)
             return APIAnswer { $0.field("typing", false) }

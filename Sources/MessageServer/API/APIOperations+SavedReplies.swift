@@ -9,12 +9,8 @@ import BusinessMessages
 /// - `PUT …/saved-replies/{id}` with `{"title","text","queue"}`, or `message` instead of `text`; a text may have
 ///   `attachments`, as a message names them.
 /// - `DELETE …/saved-replies/{id}`.
-struct SavedReplyRoutes: Sendable {
-    let replies: SavedReplies
-    let uploads: UploadedFiles
-    let settings: PeopleSettings
-
-    private static let path = "/v1/businesses/{slug}/saved-replies"
+extension APIOperations {
+    private static let savedReplies = business + "/saved-replies"
     private static let reply = JSONObjectForm<Shown>(written: [
         JSONField([
             ("id", .text), ("title", .text), ("text", .text.optional), ("message", .anyObject.optional),
@@ -26,24 +22,24 @@ struct SavedReplyRoutes: Sendable {
 
     private typealias Shown = (reply: SavedReply, isReadOnly: Bool)
 
-    func routes() -> [APIRoute] {
+    var savedReplies: [APIRoute] {
         [
             APIRoute(
-                .get, Self.path, may: .read, "List the saved replies of a business",
+                .get, Self.savedReplies, may: .read, "List the saved replies of a business",
                 Self.list.form(named: "SavedReplies").schema
             ) { APIAnswer(json: Self.list.json(all(of: try $0.business.id))) },
             APIRoute(
-                .put, Self.path + "/{id}", may: .send,
+                .put, Self.savedReplies + "/{id}", may: .send,
                 body: .json(maximumBytes: 2 * SavedReply.maximumBytes, .savedReply), "Write a saved reply",
                 Self.reply.form(named: "SavedReply").schema, answer: write),
             APIRoute(
-                .delete, Self.path + "/{id}", may: .send, "Remove a saved reply",
+                .delete, Self.savedReplies + "/{id}", may: .send, "Remove a saved reply",
                 Self.reply.form(named: "SavedReply").schema, answer: remove),
         ]
     }
 
     private func all(of business: BusinessID) -> [Shown] {
-        let fixed = settings[business]?.savedReplies ?? []
+        let fixed = watch.settings[business]?.savedReplies ?? []
         let ids = Set(fixed.map(\.id))
         // The file may have got an id that a person used before.
         return fixed.map { ($0, true) }
@@ -63,7 +59,7 @@ struct SavedReplyRoutes: Sendable {
                 "write a title of at most 200 bytes, and either a text, with or without attachments, or a message that can be sent, of at most 64 KiB",
                 at: root)
         }
-        let queues = settings[business]?.queues ?? []
+        let queues = watch.settings[business]?.queues ?? []
         _ = try root.given("queue", "must be the id of a queue") { value in
             queues.first { $0.id == value.string }?.id
         }
@@ -85,7 +81,7 @@ struct SavedReplyRoutes: Sendable {
         do throws(InvalidSetting) { _ = try SettingFormat.tokenName(id) } catch {
             throw APIProblem(.badParameter, "an id has 1 to 64 of a-z, 0-9 and -", parameter: "id")
         }
-        guard !(settings[business]?.savedReplies.contains { $0.id == id } ?? false) else {
+        guard !(watch.settings[business]?.savedReplies.contains { $0.id == id } ?? false) else {
             throw APIProblem(.conflict, "the saved reply is in the business's file")
         }
         return (business, id)

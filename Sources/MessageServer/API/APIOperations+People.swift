@@ -8,18 +8,16 @@ import MessageStore
 /// `GET …/people` answers `{"open":false,"text":"Back at 9.","until":"…","opensAt":"…"}`. `PUT …/people` takes such an
 /// object without `opensAt`, and answers after it is durable. While `open` is false, a customer who waits for a person gets
 /// `text` instead of the configured texts. `opensAt` says when people answer again, while they do not.
-struct PresenceRoutes: Sendable {
-    let watch: AssignmentWatch
+extension APIOperations {
+    private static let people = business + "/people"
 
-    private static let path = "/v1/businesses/{slug}/people"
-
-    func routes() -> [APIRoute] {
+    var presence: [APIRoute] {
         [
-            APIRoute(.get, Self.path, may: .read, "Read whether people are there", .presenceState) {
+            APIRoute(.get, Self.people, may: .read, "Read whether people are there", .presenceState) {
                 answer(try business($0))
             },
             APIRoute(
-                .put, Self.path, may: .send, body: .json(maximumBytes: 64 << 10, .presence),
+                .put, Self.people, may: .send, body: .json(maximumBytes: 64 << 10, .presence),
                 "Set whether people are there", .presenceState
             ) { request in
                 try request.requireSupervision()
@@ -73,8 +71,8 @@ struct PresenceRoutes: Sendable {
         ]).form)
 
     /// The operations on the availability of single persons.
-    func availabilityRoutes() -> [APIRoute] {
-        let path = Self.path + "/persons"
+    var availability: [APIRoute] {
+        let path = Self.people + "/persons"
         return [
             APIRoute(
                 .get, path, may: .read,

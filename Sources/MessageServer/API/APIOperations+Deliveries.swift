@@ -11,17 +11,13 @@ import Synchronization
 /// must omit. The lists cover deliveries of any status, as far back as the journal reaches, and replies that
 /// are queued or dead letters. A request reads the journal for a limited time. A page may therefore have
 /// fewer entries than its limit, or none, although more pages follow.
-struct DeliveryOperations: Sendable {
-    let store: Store
-    /// Counts the requests of each token that read the journal.
-    let journalReaders: InFlightOperations
-
-    private static let deliveries = "/v1/businesses/{slug}/deliveries"
-    private static let replies = "/v1/businesses/{slug}/replies"
+extension APIOperations {
+    private static let deliveries = business + "/deliveries"
+    private static let replies = business + "/replies"
     private static let maximumRecords = 1000
     /// The largest number that every JSON parser reads exactly (RFC 8259 §6).
     private static let maximumRecord: UInt64 = (1 << 53) - 1
-    private static let conversation = APIParameter(
+    private static let inConversation = APIParameter(
         "conversation", .hash, "Entries of this conversation, by the name of its file.")
     private static let deadStatus = "dead"
 
@@ -45,7 +41,7 @@ struct DeliveryOperations: Sendable {
     ]).form(named: "ReplyResult")
     private static let results = JSONObjectForm.listed("results", decision.form)
 
-    func routes() -> [APIRoute] {
+    var deliveries: [APIRoute] {
         let body = APIRoute.Body.json(maximumBytes: 1 << 16, .records)
         return [
             APIRoute(
@@ -58,7 +54,7 @@ struct DeliveryOperations: Sendable {
                     APIParameter(
                         "kind", .choice(Kind.allCases.map(\.rawValue)), "Deliveries of messages of this kind."
                     ),
-                    Self.conversation,
+                    Self.inConversation,
                     APIParameter("since", .time, "Deliveries of messages that arrived then or later."),
                     .limit, .cursor,
                 ], "List deliveries, the latest first", Self.listed.form(named: "Deliveries").schema,
@@ -85,7 +81,7 @@ struct DeliveryOperations: Sendable {
                     APIParameter(
                         "status", .choice(["queued", "refused", "expired", "failed"]),
                         "Replies of this status."),
-                    Self.conversation, .limit, .cursor,
+                    Self.inConversation, .limit, .cursor,
                 ], "List queued and unsent replies", Self.listedReplies.form(named: "Replies").schema,
                 answer: listReplies),
             APIRoute(

@@ -9,12 +9,7 @@ import MessageStore
 /// filter by the last line. `q` searches for a text, for a limited time: `searched` is the number of
 /// conversations that were read, and a page without conversations may have a next page. `unreadable` is the
 /// number of conversations that the page omits because their files are damaged or cannot be read.
-struct ConversationListRoutes: Sendable {
-    let store: Store
-    let files: ConversationFiles
-    let settings: PeopleSettings
-
-    private static let path = "/v1/businesses/{slug}/conversations"
+extension APIOperations {
     /// The maximum number and bytes of the lines that a page reads of each conversation.
     private static let linesOfEach = (maximum: 10, bytes: 32 << 10)
 
@@ -25,10 +20,10 @@ struct ConversationListRoutes: Sendable {
         JSONField("unreadable", optional: .integer) { $0.unreadable > 0 ? $0.unreadable : nil },
     ]).form(named: "Conversations")
 
-    func routes() -> [APIRoute] {
+    var conversationList: [APIRoute] {
         [
             APIRoute(
-                .get, Self.path, may: .read,
+                .get, Self.business + "/conversations", may: .read,
                 query: [
                     APIParameter(
                         "state", .choice(Assignment.State.allCases.map(\.rawValue)),
@@ -93,7 +88,7 @@ struct ConversationListRoutes: Sendable {
         if state == .handler, person == nil, queue == nil {
             query.excluding = store.heldConversations(of: business) { _ in true }
         } else if state != .closed && state != nil || person != nil || queue != nil {
-            let people = settings[business]
+            let people = watch.settings[business]
             query.only = store.heldConversations(of: business) {
                 (state == nil || $0.state == state) && (person == nil || $0.person?.id == person)
                     && (queue == nil || people?.queue(of: $0)?.id == queue)

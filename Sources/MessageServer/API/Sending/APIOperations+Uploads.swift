@@ -7,24 +7,21 @@ import MessageStore
 /// `POST …/attachments`: uploads a file, which later messages can name as an attachment.
 ///
 /// The content is written to the disk while it arrives, and is durable before the answer.
-struct UploadRoute: Sendable {
-    let uploads: UploadedFiles
-    let maximumBytes: @Sendable () -> Int
-
-    static let path = "/v1/businesses/{slug}/attachments"
+extension APIOperations {
+    static let uploads = business + "/attachments"
     static let contentDigest = APIParameter(
         "Content-Digest", .field,
         "The SHA-256 of the content, as in RFC 9530; the upload fails when it differs.")
 
-    var route: APIRoute {
+    var upload: APIRoute {
         APIRoute(
-            method: .post, path: Self.path, right: .send, headers: [Self.contentDigest],
-            body: .pulled(maximumBytes: maximumBytes, .bytes.named("Bytes")),
+            method: .post, path: Self.uploads, right: .send, headers: [Self.contentDigest],
+            body: .pulled(maximumBytes: maximumUploadBytes, .bytes.named("Bytes")),
             summary: "Upload an attachment", answer: .json(.upload, creates: true),
-            handler: .blocking(upload))
+            handler: .blocking(receive))
     }
 
-    private func upload(_ request: APIRequest, _ responder: APIResponder) async throws -> APIAnswer? {
+    private func receive(_ request: APIRequest, _ responder: APIResponder) async throws -> APIAnswer? {
         guard let reader = request.bodyReader else { throw APIProblem(.internalError) }
         let wanted = try ContentDigest.sha256(request.list("content-digest"))
         let upload = try Self.onDisk {
@@ -37,7 +34,7 @@ struct UploadRoute: Sendable {
         do {
             while let piece = try await reader.next() {
                 sizeBytes += piece.count
-                guard sizeBytes <= maximumBytes() else { throw APIProblem(.tooLarge) }
+                guard sizeBytes <= maximumUploadBytes() else { throw APIProblem(.tooLarge) }
                 if wanted != nil { hash.update(piece.span) }
                 try Self.onDisk { try upload.append(piece) }
             }
@@ -62,7 +59,7 @@ struct UploadRoute: Sendable {
                 }
             throw APIProblem(.unavailable, detail).field("Retry-After", "\(seconds)")
         } catch let error as SystemError {
-            throw StoreError.unavailable(path: UploadRoute.path, error)
+            throw StoreError.unavailable(path: uploads, error)
         }
     }
 }

@@ -9,19 +9,9 @@ import MessageStore
 ///
 /// Both need an ``IdempotencyKey``, and process the message like `balloon send`. The server journals the
 /// message, queues it in the order of its conversation and sends it. The request may wait for the outcome.
-struct SendingRoutes: Sendable {
-    let sender: ReplySender
-    let conversations: ConversationFiles
-    let uploads: UploadedFiles
-    /// Counts the requests of each token that read the journal.
-    let journalReaders: InFlightOperations
-
-    /// Counts the requests of each token that wait for outcomes.
-    private let waiting: InFlightOperations
-
+extension APIOperations {
     /// The maximum number of requests of one token that wait for outcomes.
     static let maximumWaiting = 1024
-    private static let business = "/v1/businesses/{slug}"
     private static let query = [
         APIParameter("dryRun", .flag, "With true the message is checked and not sent.")
     ]
@@ -33,18 +23,7 @@ struct SendingRoutes: Sendable {
     ]
     private static let maximumWaitSeconds = 50
 
-    init(
-        sender: ReplySender, conversations: ConversationFiles, uploads: UploadedFiles,
-        journalReaders: InFlightOperations, maximumWaiting: Int = Self.maximumWaiting
-    ) {
-        self.sender = sender
-        self.conversations = conversations
-        self.uploads = uploads
-        self.journalReaders = journalReaders
-        waiting = InFlightOperations(maximum: maximumWaiting)
-    }
-
-    func routes() -> [APIRoute] {
+    var sending: [APIRoute] {
         [
             route("/conversations/{c}/messages", .newMessage, "Send a message") { request, responder in
                 let message = try SendingBody(request, namesCustomer: false)
@@ -69,7 +48,7 @@ struct SendingRoutes: Sendable {
 
     /// The customer of the conversation in the path.
     private func customer(_ request: APIRequest) throws -> CustomerID {
-        let page = try conversations.page(
+        let page = try files.page(
             of: request.business.id, named: request.path("c"), .latest, maximum: 1, maximumBytes: 1 << 20)
         guard let line = page?.lines.last.flatMap({ ConversationLine($0) }) else {
             throw APIProblem(.notFound)
@@ -100,7 +79,7 @@ struct SendingRoutes: Sendable {
             do { return try await search() } catch is UnreadJournal { throw APIProblem.journalUnread }
         }
         let wait = min(Preference.waitSeconds(request.field("prefer")), Self.maximumWaitSeconds)
-        let permit = try wait > 0 ? waiting.permit(for: request.token, to: "wait for outcomes") : nil
+        let permit = try wait > 0 ? outcomeWaiters.permit(for: request.token, to: "wait for outcomes") : nil
         defer { permit?.release() }
         do {
             // A repetition is answered before its attachments are looked up, because they may have expired.

@@ -9,12 +9,12 @@ import MessageStore
 ///   of dead letters. A token with a person also gets the `person`, and whether it `supervises`.
 /// - `POST /v1/businesses/{slug}/handler/restart` restarts a handler outside the server.
 /// - `GET /v1/businesses/{slug}/handler/log` answers with the latest log lines of the handler.
-enum BusinessRoutes {
-    static func make(_ registry: HandlerRegistry, _ store: Store) -> [APIRoute] {
+extension APIOperations {
+    var businesses: [APIRoute] {
         [
             APIRoute(
                 .get, "/v1/businesses", may: .read, "List the businesses of the token",
-                businesses.form(named: "Businesses").schema
+                Self.businesses.form(named: "Businesses").schema
             ) {
                 request in
                 var entries: [Entry] = []
@@ -24,25 +24,23 @@ enum BusinessRoutes {
                     if let handler = registry[business.id] { status = await HandlerStatus(handler) }
                     entries.append((business, status, store))
                 }
-                return APIAnswer(json: businesses.json((request.token, entries)))
+                return APIAnswer(json: Self.businesses.json((request.token, entries)))
             },
             APIRoute(
-                .post, "/v1/businesses/{slug}/handler/restart", may: .operate, "Restart the handler",
+                .post, Self.business + "/handler/restart", may: .operate, "Restart the handler",
                 .restarted
             ) { request in
-                try await handler(of: request, registry).restart()
+                try await handler(of: request).restart()
                 return APIAnswer { $0.field("restarted", true) }
             },
             APIRoute(
-                .get, "/v1/businesses/{slug}/handler/log", may: .operate,
-                "Read the handler's latest log lines", logLines.form(named: "LogLines").schema
-            ) { APIAnswer(json: logLines.json(try await handler(of: $0, registry).report.log)) },
+                .get, Self.business + "/handler/log", may: .operate,
+                "Read the handler's latest log lines", Self.logLines.form(named: "LogLines").schema
+            ) { APIAnswer(json: Self.logLines.json(try await handler(of: $0).report.log)) },
         ]
     }
 
-    private static func handler(
-        of request: APIRequest, _ registry: HandlerRegistry
-    ) throws(APIProblem) -> any EventHandler {
+    private func handler(of request: APIRequest) throws(APIProblem) -> any EventHandler {
         let slug = try request.business.slug
         do throws(HandlerRefusal) {
             return try registry.operated(slug)

@@ -16,23 +16,18 @@ import MessageStore
 /// Each change is durable before the answer. The answer is the conversation as a GET shows it, with its new
 /// `ETag`. The store compares `If-Match` and decides the change in one step, so that no other change can
 /// happen in between.
-struct AssignmentRoutes: Sendable {
-    let store: Store
-    let files: ConversationFiles
-    let watch: AssignmentWatch
-
-    private static let path = "/v1/businesses/{slug}/conversations/{c}"
+extension APIOperations {
     private static let ifMatch = APIParameter(
         "If-Match", .field,
         "An ETag of the conversation; if it is no longer the current one, the answer is 412.")
 
-    func routes() -> [APIRoute] {
+    var assignments: [APIRoute] {
         func body(_ schema: JSONSchema, isRequired: Bool = true) -> APIRoute.Body {
             .json(maximumBytes: 64 << 10, schema, isRequired: isRequired)
         }
         return [
             APIRoute(
-                .post, Self.path + "/claim", may: .send, headers: [Self.ifMatch], body: body(.claim),
+                .post, Self.conversation + "/claim", may: .send, headers: [Self.ifMatch], body: body(.claim),
                 "Claim a conversation for a person",
                 .conversation
             ) { request in
@@ -40,22 +35,24 @@ struct AssignmentRoutes: Sendable {
                 return try await change(request, Self.claim(request), saysOpening: says)
             },
             APIRoute(
-                .post, Self.path + "/release", may: .send, headers: [Self.ifMatch], body: body(.release),
+                .post, Self.conversation + "/release", may: .send, headers: [Self.ifMatch],
+                body: body(.release),
                 "Release a conversation to its handler, or let it wait for another person", .conversation
             ) { try await change($0, release($0)) },
             APIRoute(
-                .post, Self.path + "/decline", may: .send, body: body(.named, isRequired: false),
+                .post, Self.conversation + "/decline", may: .send, body: body(.named, isRequired: false),
                 "Decline an offered conversation", .conversation
             ) { try await change($0, .decline(person($0, in: $0.object(orEmpty: ["person"])))) },
             APIRoute(
-                .post, Self.path + "/snooze", may: .send, headers: [Self.ifMatch], body: body(.snooze),
+                .post, Self.conversation + "/snooze", may: .send, headers: [Self.ifMatch],
+                body: body(.snooze),
                 "Put a conversation aside until a time or the customer's next message", .conversation
             ) { try await change($0, Self.snooze($0)) },
             APIRoute(
-                .post, "/v1/businesses/{slug}/take-next", may: .send, body: body(.takeNext),
+                .post, Self.business + "/take-next", may: .send, body: body(.takeNext),
                 "Claim the waiting conversation that is to be answered next", .taken, answer: takeNext),
             APIRoute(
-                .post, Self.path + "/close", may: .send, headers: [Self.ifMatch],
+                .post, Self.conversation + "/close", may: .send, headers: [Self.ifMatch],
                 body: body(.empty, isRequired: false), "Close a conversation", .conversation
             ) { request in
                 if !request.body.isEmpty { _ = try request.object([]) }
@@ -83,7 +80,7 @@ struct AssignmentRoutes: Sendable {
         let person = try root["person"].map { value throws(APIProblem) in try Person(api: value) }
         let people = watch.settings[try request.business.id] ?? PeopleConfiguration(text: "")
         let now = Timestamp.now()
-        let current = try ConversationFacts.latest(of: request, files, store).assignment
+        let current = try latest(request).facts.assignment
         let waits = people.queue(queue ?? current.placement?.queue)
         let end =
             people.openingTime(of: waits).end(of: Self.transferTime, since: now)
@@ -160,9 +157,7 @@ struct AssignmentRoutes: Sendable {
     private func change(
         _ request: APIRequest, _ change: AssignmentChange, saysOpening: Bool = false
     ) async throws -> APIAnswer {
-        let business = try request.business.id
-        let facts = try ConversationFacts.latest(of: request, files, store)
-        guard let customer = facts.customer else { throw APIProblem(.notFound) }
+        let (facts, business, customer) = try latest(request)
         let tags = request.list("if-match")
         let conversation = ConversationID(business: business, customer: customer)
         let assignment = try await watch.assign(change, in: conversation, saysOpening: saysOpening) {

@@ -6,9 +6,7 @@ import BalloonPOSIX
 ///
 /// - `GET …/report?from to by`: the sum, and a row for each `hour`, `queue` or `person`.
 /// - `GET …/report.csv?from to by`: the same as CSV.
-struct ReportRoutes: Sendable {
-    let dataDirectory: String
-
+extension APIOperations {
     private typealias Named = (name: String, row: FiguresReport.Row)
     private static let members: [(name: String, schema: JSONSchema)] = {
         let counts = ["conversations", "byBot", "byPeople", "unanswered", "askedFor", "handedOff"]
@@ -26,7 +24,6 @@ struct ReportRoutes: Sendable {
     ])
     private static let rows = JSONObjectForm<[Named]>.listed("rows", row.form)
 
-    private static let path = "/v1/businesses/{slug}/report"
     private static let query = [
         APIParameter("from", .time, "Conversations that ended then or later; seven days ago by default."),
         APIParameter("to", .time, "Conversations that ended before; now by default."),
@@ -34,14 +31,15 @@ struct ReportRoutes: Sendable {
             "by", .choice(FiguresReport.Grouping.allCases.map(\.rawValue)), "A row for each of these."),
     ]
 
-    func routes() -> [APIRoute] {
+    var reports: [APIRoute] {
         [
             APIRoute(
-                .get, Self.path, may: .read, query: Self.query, "Report about ended conversations",
+                .get, Self.business + "/report", may: .read, query: Self.query,
+                "Report about ended conversations",
                 Self.rows.form(named: "Report").schema
             ) { APIAnswer(json: Self.rows.json(try report($0).rows)) },
             APIRoute(
-                method: .get, path: Self.path + ".csv", right: .read, query: Self.query,
+                method: .get, path: Self.business + "/report.csv", right: .read, query: Self.query,
                 summary: "Report about ended conversations as CSV", answer: .file,
                 handler: .blocking { request, _ in
                     APIAnswer(status: .ok, contentType: "text/csv", body: Array(try report(request).csv.utf8))
