@@ -22,7 +22,9 @@ struct BusinessSections<Section: Sendable>: Sendable {
     }
 
     /// The settings of a business; nil when it has no such section.
-    subscript(business: BusinessID) -> Business? { configuration[business].flatMap(business(of:)) }
+    subscript(business: BusinessID) -> Business? {
+        configuration.setting(self.business(of:), of: business) ?? nil
+    }
 
     /// The settings of the business with this slug; nil when it has no such section.
     func business(slug: String) -> Business? { all.first { $0.slug == slug } }

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
 import Synchronization
@@ -14,9 +15,6 @@ import Synchronization
 @dynamicMemberLookup
 package final class CurrentConfiguration: Sendable {
     /// One configuration and what is computed of it, which never changes.
-    ///
-    /// Every message reads it on several threads, so the lock is held for as long as a reference is copied: reading
-    /// a setting while holding it made threads wait for each other.
     private final class State: Sendable {
         let configuration: ServerConfiguration
         let businesses: [BusinessID: Business]
@@ -41,13 +39,13 @@ package final class CurrentConfiguration: Sendable {
 
     /// The configuration of the start, whose fixed settings stay in effect.
     let initial: ServerConfiguration
-    private let state: Mutex<State>
+    private let state: AtomicReference<State>
     private let changes = Atomic(0)
 
     /// Begins with the configuration of the start.
     package init(_ configuration: ServerConfiguration) {
         initial = configuration
-        state = Mutex(State(configuration, listenerURL: nil))
+        state = AtomicReference(State(configuration, listenerURL: nil))
     }
 
     /// Uses these businesses alone, for parts that need no other setting.
@@ -58,7 +56,7 @@ package final class CurrentConfiguration: Sendable {
         self.init(configuration)
     }
 
-    private var current: State { state.withLock(\.self) }
+    private var current: State { state.value }
 
     /// A setting of the configuration in effect.
     package subscript<Value: Sendable>(dynamicMember path: KeyPath<ServerConfiguration, Value>) -> Value {
@@ -91,11 +89,11 @@ package final class CurrentConfiguration: Sendable {
     }
 
     /// Sets the address of the listener.
-    func use(listener url: String) { state.withLock { $0 = State($0.configuration, listenerURL: url) } }
+    func use(listener url: String) { state.replace { State($0.configuration, listenerURL: url) } }
 
     /// Replaces the configuration, except each `FixedSetting`.
     package func replace(with new: ServerConfiguration) {
-        state.withLock { $0 = State(initial.applying(new), listenerURL: $0.listenerURL) }
+        state.replace { State(initial.applying(new), listenerURL: $0.listenerURL) }
         changes.add(1, ordering: .releasing)
     }
 }
