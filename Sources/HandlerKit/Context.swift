@@ -51,7 +51,12 @@ public struct Context: Sendable {
     ///
     /// Nil in a handler's tests. Send the value with your own requests. The trace is derived from the
     /// business and the message; the server's log lines have it as `trace_id`.
-    public package(set) var traceparent: String?
+    public package(set) var traceparent: String? {
+        get { traceparentSource?() }
+        set { traceparentSource = if let newValue { { newValue } } else { nil } }
+    }
+    /// Derives ``traceparent`` when it is read, because few handlers read it.
+    package var traceparentSource: (@Sendable () -> String)?
     /// The time after which the answer is dropped and the handler's task cancelled.
     public private(set) var deadline: ContinuousClock.Instant
     /// The value of ``seq`` that the server sent with the event; only in a handler that is a separate

@@ -149,8 +149,10 @@ extension DeliveryPipeline {
         if case .result(let result)? = try await signIns?.meaning(of: event) { context.signIn = result }
         context.payment = try await payments?.result(of: event)
         if delivery.isInternal { context.consent = ConsentChange(event.message) }
-        context.traceparent = TraceID(delivery.business, delivery.id).parent(
-            delivery: delivery.record, attempt: delivery.attempt)
+        context.traceparentSource = {
+            TraceID(delivery.business, delivery.id).parent(
+                delivery: delivery.record, attempt: delivery.attempt)
+        }
         return context
     }
 

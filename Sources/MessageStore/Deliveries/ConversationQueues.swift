@@ -80,10 +80,10 @@ struct ConversationQueues: Sendable {
 
     /// Returns the delivery with this record if it is leased; otherwise nil.
     func leased(_ record: UInt64, of key: ConversationKey) -> PendingDelivery? {
-        guard let conversation = conversations[key], conversation.head == .leased,
-            let first = conversation.pending.first, first.record == record
-        else { return nil }
-        return first
+        guard let index = conversations.index(forKey: key), conversations.values[index].leases(record) else {
+            return nil
+        }
+        return conversations.values[index].pending[0]
     }
 
     /// Whether the message of a conversation is unfinished, and its outcome is not decided.
@@ -117,9 +117,11 @@ struct ConversationQueues: Sendable {
     mutating func update(
         _ record: UInt64, of key: ConversationKey, _ change: (inout PendingDelivery) -> Void
     ) -> Bool {
-        guard leased(record, of: key) != nil else { return false }
-        withConversation(key) { change(&$0.pending[0]) }
-        return true
+        withConversation(key) { conversation in
+            guard conversation.leases(record) else { return false }
+            change(&conversation.pending[0])
+            return true
+        } ?? false
     }
 
     /// Ends a message's wait for its payload; another record has the payload or the failure.
@@ -317,6 +319,11 @@ struct ConversationQueues: Sendable {
 extension ConversationQueues.Conversation {
     /// Whether no message is left; `hasGap` is discarded with such a conversation.
     fileprivate var isEmpty: Bool { pending.isEmpty && parked.isEmpty && due.isEmpty }
+
+    /// Whether the delivery with this record is leased.
+    fileprivate func leases(_ record: UInt64) -> Bool {
+        head == .leased && !pending.isEmpty && pending[0].record == record
+    }
 
     fileprivate var firstUnrecorded: Int? {
         recordedCount < pending.count ? recordedCount : nil

@@ -4,7 +4,7 @@ package import BusinessMessages
 /// One event for one handler, leased to the caller until it is postponed or finished.
 package struct Delivery: Sendable {
     let lease: Lease
-    private(set) var texts: MessageRecords
+    let texts: MessageRecords
     /// The message's record number in the journal: the delivery's identity.
     package var record: UInt64 { lease.pending.record }
     var conversation: ConversationKey { lease.conversation }
@@ -17,10 +17,7 @@ package struct Delivery: Sendable {
     /// The state of the message's payload reference.
     package var reference: ReferenceState { texts.reference }
     /// The results of the message's attachments, in order; nil until they are recorded.
-    package var files: [RecordedFile]? {
-        get { texts.files }
-        set { texts.files = newValue }
-    }
+    package var files: [RecordedFile]?
     /// The number of this attempt, from 1.
     package var attempt: Int { Int(lease.pending.attempt) }
     /// The kind under which the message was recorded; nil for a replay.
@@ -57,6 +54,13 @@ package struct Delivery: Sendable {
     var decision: UInt64 { texts.decided?.record ?? 0 }
     var location: RecordLocation { lease.pending.location }
     var act: ReceivedMessage.Act { lease.pending.act }
+
+    init(lease: Lease, texts: MessageRecords, afterPerson: Int?) {
+        self.lease = lease
+        self.texts = texts
+        self.afterPerson = afterPerson
+        files = texts.files
+    }
 
     /// Whether the message is a record for people, which no handler gets; see ``InternalMessage``.
     package var isInternal: Bool { act == .internal }

@@ -128,10 +128,15 @@ final class DecodedEvent: Sendable {
     init(_ event: InboundEvent) { self.event = event }
 }
 
-/// A delivery leased for an attempt.
-struct Lease: Sendable {
+/// A delivery leased for an attempt; an object, because the stages of the delivery pass it on.
+final class Lease: Sendable {
     let conversation: ConversationKey
     let pending: PendingDelivery
+
+    init(conversation: ConversationKey, pending: PendingDelivery) {
+        self.conversation = conversation
+        self.pending = pending
+    }
 
     /// The same delivery, due without a pause.
     var dueNow: Lease {

@@ -3,25 +3,27 @@ import BalloonPOSIX
 import BusinessMessages
 
 /// The texts of one message, read from its records in the journal.
-struct MessageRecords: Sendable {
+///
+/// An object, because the stages of a delivery pass it on about a dozen times, and it has many parts.
+final class MessageRecords: Sendable {
     let id: MessageID
     let receivedAt: Timestamp
     let attributes: ReceivedAttributes
     let act: ReceivedMessage.Act
     /// The author of an internal or proactive message.
     let author: MessageAuthor?
-    private(set) var message: [UInt8]
-    private(set) var reference = ReferenceState.none
+    let message: [UInt8]
+    let reference: ReferenceState
     /// The handler's decision, and the record that has the decision.
-    private(set) var decided: (outcome: DecidedOutcome, record: UInt64)?
+    let decided: (outcome: DecidedOutcome, record: UInt64)?
     /// The results of the attachments, in order; nil until they are recorded.
-    var files: [RecordedFile]?
+    let files: [RecordedFile]?
     /// The result of a sign-in that ended while no handler answered the conversation; nil without one.
-    private(set) var signIn: RecordedSignIn?
+    let signIn: RecordedSignIn?
     /// The record of a payment that ended while no handler answered the conversation; nil without one.
-    private(set) var payment: RecordedPayment?
+    let payment: RecordedPayment?
     /// The time of the results, if they have a separate line in the conversation; otherwise nil.
-    private(set) var filesLineAt: Timestamp?
+    let filesLineAt: Timestamp?
 
     /// Uses the texts of a message that is in memory.
     init(_ received: ReceivedMessage) {
@@ -31,6 +33,12 @@ struct MessageRecords: Sendable {
         act = received.act
         author = received.author
         message = received.message
+        reference = .none
+        decided = nil
+        files = nil
+        signIn = nil
+        payment = nil
+        filesLineAt = nil
     }
 
     /// Reads the records that have the texts of the message with this state.
@@ -38,31 +46,32 @@ struct MessageRecords: Sendable {
         let root = try reader.line(at: state.location).root
         // The customer was erased after the caller found this place.
         if root["type"]?.equals("erased") == true { throw .unknownRecord(root.record("record") ?? 0) }
+        let resolved =
+            if let location = state.resolved { try reader.line(at: location).root } else { nil as JSONValue? }
+        let results =
+            if let location = state.files { try reader.line(at: location).root } else { nil as JSONValue? }
         id = MessageID(root["id"]?.string ?? "")
         receivedAt = root.timestamp("at") ?? Timestamp(milliseconds: 0)
         attributes = ReceivedAttributes(root["attributes"])
         act = ReceivedMessage.Act(record: root)
         author = MessageAuthor(root)
-        message = Array(root["message"]?.text ?? [])
-        if let location = state.resolved {
-            let root = try reader.line(at: location).root
-            if let resolved = root["message"] {
-                message = Array(resolved.text)
-                reference = .resolved
-            } else {
-                reference = .failed(reason: root["failure"]?.string ?? "")
+        message = Array((resolved?["message"] ?? root["message"])?.text ?? [])
+        reference =
+            switch resolved {
+            case nil: .none
+            case let resolved? where resolved["message"] != nil: .resolved
+            case let failed?: .failed(reason: failed["failure"]?.string ?? "")
             }
-        }
-        if let location = state.files {
-            let root = try reader.line(at: location).root
-            files = RecordedFile.list(in: root)
-            signIn = RecordedSignIn(root["signIn"])
-            payment = RecordedPayment(root["payment"])
-            filesLineAt = root["ownLine"]?.bool == true ? root.timestamp("at") : nil
-        }
-        if let decision = state.decision {
-            decided = (DecidedOutcome(try reader.line(at: decision.location).root), decision.record)
-        }
+        files = results.flatMap { RecordedFile.list(in: $0) }
+        signIn = RecordedSignIn(results?["signIn"])
+        payment = RecordedPayment(results?["payment"])
+        filesLineAt = results?["ownLine"]?.bool == true ? results?.timestamp("at") : nil
+        decided =
+            if let decision = state.decision {
+                (DecidedOutcome(try reader.line(at: decision.location).root), decision.record)
+            } else {
+                nil
+            }
     }
 }
 
