@@ -79,7 +79,7 @@ public struct AnswerRefusal: Error, Hashable, Sendable, LoggableError {
     }
 }
 
-extension AnswerRefusal.Problem {
+extension AnswerRefusal.Problem: JSONWritable {
     /// Describes the part of a quick reply that Apple would refuse.
     fileprivate init(_ error: CompositionError) {
         let (rule, place, found): (MessageRule, String, String) =
@@ -104,13 +104,9 @@ extension AnswerRefusal.Problem {
 
     /// Writes the object `{"rule": "…", "pointer": "…", "found": "…", "allowed": "…", "passage": "…"}`.
     package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("rule", rule)
-            writer.field("pointer", pointer)
-            writer.field("found", found)
-            writer.field("allowed", allowed)
-            writer.field("passage", passage)
-        }
+        writer.object([
+            "rule": rule, "pointer": pointer, "found": found, "allowed": allowed, "passage": passage,
+        ])
     }
 
     /// ``pointer`` in a form for the log: the names of Apple's and the protocol's members and the positions in

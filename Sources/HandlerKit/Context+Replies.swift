@@ -16,13 +16,11 @@ extension Context {
     /// Without `words` the text is the message's `fallback`. Without a `fallback` it is the headline of the
     /// message with a line for each choice.
     public func reply(_ reply: Reply, orText words: String? = nil) -> Outcome {
-        .handled([showable(reply, words)])
+        .handled([showable(reply, orText: words)])
     }
 
     /// Returns `reply`, or a text when the customer's device cannot show it.
-    public func showable(_ reply: Reply, orText words: String? = nil) -> Reply { showable(reply, words) }
-
-    private func showable(_ reply: Reply, _ words: String?) -> Reply {
+    public func showable(_ reply: Reply, orText words: String? = nil) -> Reply {
         do {
             try reply.require(capabilities)
             return reply

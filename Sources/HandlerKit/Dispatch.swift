@@ -41,13 +41,23 @@ public func subscriptions(of handler: any Handler) -> [Subscription] {
 
 /// Returns whether a handler has the subscription.
 public func isSubscribed(_ handler: any Handler, to subscription: Subscription) -> Bool {
-    switch subscription {
-    case .kind(let kind): isSubscribed(handler, to: kind)
-    case .replyFailed:
-        (handler as? any EventHandler)?.subscriptions.contains(.replyFailed)
-            ?? (handler is any ReplyFailedHandler)
-    case .consent:
-        (handler as? any EventHandler)?.subscriptions.contains(.consent) ?? (handler is any ConsentHandler)
+    if let handler = handler as? any EventHandler { return handler.subscriptions.contains(subscription) }
+    return switch subscription {
+    case .kind(.text): handler is any TextHandler
+    case .kind(.quickReply): handler is any QuickReplyHandler
+    case .kind(.listPicker): handler is any ListPickerHandler
+    case .kind(.timePicker): handler is any TimePickerHandler
+    case .kind(.form): handler is any FormHandler
+    case .kind(.authentication): handler is any AuthenticationHandler
+    case .kind(.applePay): handler is any ApplePayHandler
+    case .kind(.app): handler is any AppHandler
+    case .kind(.invitation): handler is any InvitationHandler
+    case .kind(.typingStart): handler is any TypingStartHandler
+    case .kind(.typingEnd): handler is any TypingEndHandler
+    case .kind(.close): handler is any CloseHandler
+    case .kind(.unrecognized): handler is any UnrecognizedHandler
+    case .replyFailed: handler is any ReplyFailedHandler
+    case .consent: handler is any ConsentHandler
     }
 }
 
@@ -58,20 +68,5 @@ public func subscribedKinds(of handler: any Handler) -> [Kind] {
 
 /// Returns whether a handler conforms to a kind's protocol.
 public func isSubscribed(_ handler: any Handler, to kind: Kind) -> Bool {
-    if let handler = handler as? any EventHandler { return handler.subscriptions.contains(.kind(kind)) }
-    return switch kind {
-    case .text: handler is any TextHandler
-    case .quickReply: handler is any QuickReplyHandler
-    case .listPicker: handler is any ListPickerHandler
-    case .timePicker: handler is any TimePickerHandler
-    case .form: handler is any FormHandler
-    case .authentication: handler is any AuthenticationHandler
-    case .applePay: handler is any ApplePayHandler
-    case .app: handler is any AppHandler
-    case .invitation: handler is any InvitationHandler
-    case .typingStart: handler is any TypingStartHandler
-    case .typingEnd: handler is any TypingEndHandler
-    case .close: handler is any CloseHandler
-    case .unrecognized: handler is any UnrecognizedHandler
-    }
+    isSubscribed(handler, to: .kind(kind))
 }

@@ -72,13 +72,9 @@ extension PaymentResult {
 
     /// The result in the form that handlers outside the process receive.
     package var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("state", state.rawValue)
-            writer.field("amount", amount)
-            writer.field("currency", currency)
-            writer.field("reference", reference)
-            writer.field("attempt", attempt)
-            writer.field("agrees", agrees)
-        }
+        JSONWriter.object([
+            "state": state.rawValue, "amount": amount, "currency": currency, "reference": reference,
+            "attempt": attempt, "agrees": agrees,
+        ])
     }
 }

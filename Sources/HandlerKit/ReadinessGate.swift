@@ -40,12 +40,7 @@ package final class ReadinessGate: Sendable {
 
     /// Opens the gate: resumes all waiters and admits later callers at once.
     package func open() {
-        let waiting = state.withLock { state in
-            state.isOpen = true
-            defer { state.waiting = [:] }
-            return state.waiting.values
-        }
-        for waiter in waiting { waiter.resume(returning: true) }
+        resumeAll(returning: true) { $0.isOpen = true }
     }
 
     /// Closes the gate: later callers wait.
@@ -53,11 +48,15 @@ package final class ReadinessGate: Sendable {
 
     /// Closes the gate permanently: all waiters and later callers get false.
     package func closeForGood() {
+        resumeAll(returning: false) { $0.isClosedForGood = true }
+    }
+
+    private func resumeAll(returning isReady: Bool, after change: (inout State) -> Void) {
         let waiting = state.withLock { state in
-            state.isClosedForGood = true
+            change(&state)
             defer { state.waiting = [:] }
             return state.waiting.values
         }
-        for waiter in waiting { waiter.resume(returning: false) }
+        for waiter in waiting { waiter.resume(returning: isReady) }
     }
 }

@@ -59,14 +59,9 @@ public struct ReplyFailure: Hashable, Sendable {
 
     /// The failure in the form that handlers outside the process receive.
     package var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 256) { writer in
-            writer.field("reply", reply.rawValue)
-            writer.field("inReplyTo", inReplyTo?.rawValue)
-            writer.field("kind", kind.rawValue)
-            writer.field("status", status.rawValue)
-            writer.field("httpStatus", httpStatus)
-            writer.field("reason", reason)
-            writer.field("attempts", attempts)
-        }
+        JSONWriter.object([
+            "reply": reply.rawValue, "inReplyTo": inReplyTo?.rawValue, "kind": kind.rawValue,
+            "status": status.rawValue, "httpStatus": httpStatus, "reason": reason, "attempts": attempts,
+        ])
     }
 }

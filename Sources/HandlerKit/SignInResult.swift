@@ -105,29 +105,24 @@ public enum SignInResult: Sendable {
 
     /// The result in the form that handlers outside the process receive.
     package var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("result", name)
-            switch self {
-            case .signedIn(let identity):
-                writer.field("issuer", identity.issuer)
-                writer.field("subject", identity.subject)
-                writer.field("claims", identity.claims)
-                guard let tokens = identity.tokens else { return }
-                writer.object("tokens") { writer in
-                    writer.field("access", tokens.access)
-                    writer.field("refresh", tokens.refresh)
-                    writer.field("id", tokens.id)
-                    writer.field("expiresInSeconds", tokens.expiresInSeconds)
-                }
-            case .unverified(let claims): writer.field("claims", claims)
-            case .failed(let code): writer.field("code", code)
-            case .declined, .expired, .unproven: break
-            }
+        switch self {
+        case .signedIn(let identity):
+            JSONWriter.object([
+                "result": name, "issuer": identity.issuer, "subject": identity.subject,
+                "claims": identity.claims, "tokens": identity.tokens.map(\.json),
+            ])
+        case .unverified(let claims): JSONWriter.object(["result": name, "claims": claims])
+        case .failed(let code): JSONWriter.object(["result": name, "code": code])
+        case .declined, .expired, .unproven: JSONWriter.object(["result": name])
         }
     }
 }
 
 extension SignInResult.Tokens {
+    fileprivate var json: JSONObject {
+        ["access": access, "refresh": refresh, "id": id, "expiresInSeconds": expiresInSeconds]
+    }
+
     fileprivate init?(_ value: JSONValue) {
         guard let access = value["access"]?.string else { return nil }
         self.init(

@@ -20,29 +20,19 @@ public enum Subscription: Hashable, Sendable {
     /// All subscriptions, in the order in which pages and commands list them.
     public static let all = Kind.allCases.map(Subscription.kind) + [.replyFailed, .consent]
 
-    private static let replyFailedName = "replyFailed"
-    private static let consentName = "consent"
-
     /// Creates the subscription with this name in configurations and in the protocol; nil for an unknown
     /// name.
     public init?(name: String) {
-        if name == Self.replyFailedName {
-            self = .replyFailed
-        } else if name == Self.consentName {
-            self = .consent
-        } else if let kind = Kind(rawValue: name) {
-            self = .kind(kind)
-        } else {
-            return nil
-        }
+        guard let found = Self.all.first(where: { $0.name == name }) else { return nil }
+        self = found
     }
 
     /// The name in configurations and in the protocol: the name of the kind, `replyFailed` or `consent`.
     public var name: String {
         switch self {
         case .kind(let kind): kind.rawValue
-        case .replyFailed: Self.replyFailedName
-        case .consent: Self.consentName
+        case .replyFailed: "replyFailed"
+        case .consent: "consent"
         }
     }
 }

@@ -129,21 +129,16 @@ struct AnswerReading {
 
     mutating func delay(_ value: JSONValue?) -> Duration? {
         guard let value, !value.isNull else { return nil }
-        guard let milliseconds = value.int, milliseconds >= 0 else {
-            report("type", at: value, allowed: "a whole number of milliseconds, 0 or more")
-            return nil
-        }
-        return .milliseconds(milliseconds)
+        if let milliseconds = value.int, milliseconds >= 0 { return .milliseconds(milliseconds) }
+        report("type", at: value, allowed: "a whole number of milliseconds, 0 or more")
+        return nil
     }
 
     /// Reads the handler's reason and cuts it to the length that is kept.
     mutating func reason(_ value: JSONValue?) -> String {
         guard let value, !value.isNull else { return "no reason given" }
-        guard let text = value.string else {
-            report("type", at: value, allowed: "a text")
-            return ""
-        }
-        return text.cut(toBytes: Outcome.maximumReasonBytes)
+        if value.string == nil { report("type", at: value, allowed: "a text") }
+        return value.string?.cut(toBytes: Outcome.maximumReasonBytes) ?? ""
     }
 
     /// Reads a text for the people of the business and cuts it to a length that is kept; nil when it is absent.
@@ -156,11 +151,9 @@ struct AnswerReading {
     /// Reads a priority; nil when it is absent.
     mutating func priority(_ value: JSONValue?) -> Int? {
         guard let value, !value.isNull else { return nil }
-        guard let number = value.int, (0...9).contains(number) else {
-            report("type", at: value, allowed: "a whole number from 0 to 9")
-            return nil
-        }
-        return number
+        if let number = value.int, (0...9).contains(number) { return number }
+        report("type", at: value, allowed: "a whole number from 0 to 9")
+        return nil
     }
 
     /// Reads the new state: an object, or null to delete the state.

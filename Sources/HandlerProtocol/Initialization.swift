@@ -48,18 +48,14 @@ package struct Initialization: Sendable {
 
     /// Writes the members of the `params` of `initialize`.
     package func write(to writer: inout JSONWriter) {
-        writer.array("protocolVersions") { $0.string(ProtocolVersion.current) }
-        writer.object("host") { $0.field("name", "balloon") }
-        writer.object("business") { writer in
-            writer.field("id", business.rawValue)
-            writer.field("slug", slug)
-        }
-        writer.key("config")
-        if let configuration { writer.value(configuration) } else { writer.object { _ in } }
-        writer.object("limits") { writer in
-            writer.field("maxLineBytes", ProtocolVersion.maximumLineBytes)
-            writer.field("maxInFlight", maximumInFlight)
-            writer.field("eventTimeoutMs", deadline.milliseconds)
-        }
+        writer.fields([
+            "protocolVersions": [ProtocolVersion.current], "host": JSONObject(["name": "balloon"]),
+            "business": JSONObject(["id": business.rawValue, "slug": slug]),
+            "config": configuration ?? JSONObject([:]),
+            "limits": JSONObject([
+                "maxLineBytes": ProtocolVersion.maximumLineBytes, "maxInFlight": maximumInFlight,
+                "eventTimeoutMs": deadline.milliseconds,
+            ]),
+        ])
     }
 }

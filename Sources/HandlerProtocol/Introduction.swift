@@ -78,22 +78,13 @@ package struct Introduction: Hashable, Sendable {
 
     /// Writes the members of the `result` of `initialize`.
     package func write(to writer: inout JSONWriter) {
-        writer.field("protocolVersion", ProtocolVersion.current)
-        writer.object("handler") { writer in
-            writer.field("name", name)
-            writer.field("version", version)
-        }
-        writer.array("events") { writer in
-            for event in Subscription.all where events.contains(event) { writer.string(event.name) }
-            if answersRetention { writer.string(Method.retention) }
-        }
-        if !payments.isEmpty {
-            writer.array("payments") { writer in
-                for kind in PaymentCallback.Kind.allCases where payments.contains(kind) {
-                    writer.string(kind.rawValue)
-                }
-            }
-        }
-        writer.field("maxInFlight", maximumInFlight)
+        let kinds = PaymentCallback.Kind.allCases.filter(payments.contains).map(\.rawValue)
+        writer.fields([
+            "protocolVersion": ProtocolVersion.current,
+            "handler": JSONObject(["name": name, "version": version]),
+            "events": Subscription.all.filter(events.contains).map(\.name)
+                + (answersRetention ? [Method.retention] : []),
+            "payments": kinds.isEmpty ? nil : kinds, "maxInFlight": maximumInFlight,
+        ])
     }
 }

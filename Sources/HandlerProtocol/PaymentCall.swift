@@ -24,22 +24,21 @@ package enum PaymentCall {
 
     /// Writes the `params` for a payment callback.
     package static func write(_ context: PaymentContext, to writer: inout JSONWriter) {
-        writer.field("call", context.callback.kind.rawValue)
-        writer.field("business", context.business.rawValue)
-        writer.field("customer", context.customer.rawValue)
-        writer.field("messageId", context.message.rawValue)
-        writer.field("requestIdentifier", context.requestIdentifier)
-        if !context.attempt.isEmpty { writer.field("attempt", context.attempt) }
-        if let token = context.decryptedToken { writer.field("decryptedToken", token) }
-        writer.field("deadlineMs", max(0, (context.deadline - .now).milliseconds))
+        writer.fields([
+            "call": context.callback.kind.rawValue, "business": context.business.rawValue,
+            "customer": context.customer.rawValue, "messageId": context.message.rawValue,
+            "requestIdentifier": context.requestIdentifier,
+            "attempt": context.attempt.isEmpty ? nil : context.attempt,
+            "decryptedToken": context.decryptedToken,
+            "deadlineMs": max(0, (context.deadline - .now).milliseconds),
+        ])
         var request = context.request
         // Omit images: a line has no room for them, and a callback does not need them.
         request.images = []
         // `request.json` is written by our own code, so parsing it succeeds.
         if let json = try? JSONDocument(request.json) { writer.field("request", json.root["payment"]) }
         writer.object("sheet") { writer in
-            writer.field("total", context.sheet.total.amount)
-            writer.field("currency", context.sheet.currencyCode)
+            writer.fields(["total": context.sheet.total.amount, "currency": context.sheet.currencyCode])
             if let json = try? JSONDocument(context.sheet.answer(to: .unchanged)) {
                 for (name, value) in json.root.members { writer.field(name, value) }
             }
@@ -49,15 +48,12 @@ package enum PaymentCall {
 
     /// Writes the `params` for a reversal.
     package static func write(_ reversal: PaymentReversal, to writer: inout JSONWriter) {
-        writer.field("call", Self.reversalName)
-        writer.field("business", reversal.business.rawValue)
-        writer.field("customer", reversal.customer.rawValue)
-        writer.field("messageId", reversal.message.rawValue)
-        writer.field("attempt", reversal.attempt)
-        writer.field("amount", reversal.amount)
-        writer.field("currency", reversal.currencyCode)
-        writer.field("reference", reversal.reference)
-        writer.field("deadlineMs", max(0, (reversal.deadline - .now).milliseconds))
+        writer.fields([
+            "call": Self.reversalName, "business": reversal.business.rawValue,
+            "customer": reversal.customer.rawValue, "messageId": reversal.message.rawValue,
+            "attempt": reversal.attempt, "amount": reversal.amount, "currency": reversal.currencyCode,
+            "reference": reversal.reference, "deadlineMs": max(0, (reversal.deadline - .now).milliseconds),
+        ])
     }
 
     /// Reads a handler's answer to a callback of this kind.
@@ -97,19 +93,17 @@ package enum PaymentCall {
         guard let request = params["request"], let sheet = params["sheet"] else {
             throw HandlerProtocolError.malformed("request")
         }
-        let wrapped = JSONWriter.object { $0.field("payment", request) }
-        var body = JSONWriter()
-        body.object { writer in
-            writer.field("requestIdentifier", params["requestIdentifier"])
-            writer.field("payment", params["payment"])
-        }
+        let wrapped = JSONWriter.object(["payment": request])
+        let body = JSONWriter.object([
+            "requestIdentifier": params["requestIdentifier"], "payment": params["payment"],
+        ])
         let asked = try PaymentRequest(json: try JSONDocument(wrapped).root)
         return PaymentContext(
             business: BusinessID(params["business"]?.string ?? ""),
             customer: CustomerID(params["customer"]?.string ?? ""),
             message: MessageID(params["messageId"]?.string ?? ""), request: asked,
             sheet: try PaymentSheet(asked, showing: sheet),
-            callback: try PaymentCallback(kind, try JSONDocument(body.finish()).root),
+            callback: try PaymentCallback(kind, try JSONDocument(body).root),
             attempt: params["attempt"]?.string ?? "", decryptedToken: params["decryptedToken"],
             deadline: deadline(params), logger: logger)
     }

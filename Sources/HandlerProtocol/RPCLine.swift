@@ -45,19 +45,17 @@ package enum RPCLine {
     /// Writes the error answer to a call.
     package static func failure(id: JSONValue, _ failure: RPCFailure) -> [UInt8] {
         line { writer in
-            writer.field("id", id)
-            writer.object("error") { writer in
-                writer.field("code", failure.code)
-                writer.field("message", failure.message)
-                guard failure.retryAfter != nil || !failure.problems.isEmpty else { return }
-                writer.object("data") { writer in
-                    writer.field("retryAfterMs", failure.retryAfter?.milliseconds)
-                    guard !failure.problems.isEmpty else { return }
-                    writer.array("problems") { writer in
-                        for problem in failure.problems { problem.write(to: &writer) }
-                    }
-                }
-            }
+            let (delay, problems) = (failure.retryAfter?.milliseconds, failure.problems)
+            let data = JSONObject([
+                "retryAfterMs": delay, "problems": problems.isEmpty ? nil : problems,
+            ])
+            writer.fields([
+                "id": id,
+                "error": JSONObject([
+                    "code": failure.code, "message": failure.message,
+                    "data": delay == nil && problems.isEmpty ? nil : data,
+                ]),
+            ])
         }
     }
 

@@ -23,13 +23,9 @@ package enum RPCMessage: Sendable {
                 root["id"].map { .request(id: $0, method: method, params: params) }
                 ?? .notification(method: method, params: params)
         } else if let id = root["id"]?.int {
-            if let error = root["error"] {
-                self = .failure(id: id, RPCFailure(error))
-            } else if let result = root["result"] {
-                self = .result(id: id, result)
-            } else {
-                return nil
-            }
+            let failure = root["error"].map { RPCMessage.failure(id: id, RPCFailure($0)) }
+            guard let answer = failure ?? root["result"].map({ .result(id: id, $0) }) else { return nil }
+            self = answer
         } else {
             return nil
         }
