@@ -36,16 +36,11 @@ package struct OfferSigner: Sendable {
         _ offer: RetentionChoice.Offer, _ product: ProductID, _ request: RetentionRequest, _ now: Int,
         _ nonce: RetentionID
     ) throws(WireError) -> String {
-        let claims = JSONWriter.object { writer in
-            writer.field("iss", identity.issuerID)
-            writer.field("bid", identity.bundleID)
-            writer.field("aud", "promotional-offer")
-            writer.field("iat", now / 1000)
-            writer.field("nonce", nonce.text)
-            writer.field("productId", product.text)
-            writer.field("offerIdentifier", offer.identifier)
-            writer.field("transactionId", request.originalTransactionID)
-        }
+        let claims = JSONWriter.object([
+            "iss": identity.issuerID, "bid": identity.bundleID, "aud": "promotional-offer", "iat": now / 1000,
+            "nonce": nonce.text, "productId": product.text, "offerIdentifier": offer.identifier,
+            "transactionId": request.originalTransactionID,
+        ])
         return try identity.key.sign(claims, keyID: identity.keyID)
     }
 

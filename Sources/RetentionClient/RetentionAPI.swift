@@ -262,13 +262,10 @@ package struct RetentionAPI: Sendable {
 
     private func token() throws(RetentionAPIError) -> String {
         let now = clock.milliseconds() / 1000
-        let claims = JSONWriter.object { writer in
-            writer.field("iss", identity.issuerID)
-            writer.field("iat", now)
-            writer.field("exp", now + Self.tokenSeconds)
-            writer.field("aud", "appstoreconnect-v1")
-            writer.field("bid", identity.bundleID)
-        }
+        let claims = JSONWriter.object([
+            "iss": identity.issuerID, "iat": now, "exp": now + Self.tokenSeconds,
+            "aud": "appstoreconnect-v1", "bid": identity.bundleID,
+        ])
         do { return try identity.key.sign(claims, keyID: identity.keyID) } catch { throw .key }
     }
 }

@@ -150,12 +150,9 @@ extension RetentionFolder {
             var problems: [RetentionProblem] = []
             func check(_ image: RetentionID?, _ size: RetentionImageSize, _ value: JSONValue?) {
                 guard let image, let value, sizes[image] != size else { return }
-                let (line, column) = value.position
                 problems.append(
                     RetentionProblem(
-                        rule: .imageSize, severity: .error, pointer: value.pointer, line: line,
-                        column: column,
-                        found: "an image of the other size", allowed: size.rawValue))
+                        .imageSize, at: value, found: "an image of the other size", allowed: size.rawValue))
             }
             check(message.image?.identifier, .full, root["image"])
             for (index, point) in message.bulletPoints.enumerated() {
@@ -259,11 +256,16 @@ extension RetentionFolder {
         private mutating func report(
             _ rule: RetentionRule, _ value: JSONValue, _ file: String, found: String, allowed: String
         ) {
-            let (line, column) = value.position
-            report(
-                RetentionProblem(
-                    rule: rule, severity: .error, pointer: value.pointer, line: line, column: column,
-                    found: found, allowed: allowed), file)
+            report(RetentionProblem(rule, at: value, found: found, allowed: allowed), file)
         }
+    }
+}
+
+extension RetentionProblem {
+    fileprivate init(_ rule: RetentionRule, at value: JSONValue, found: String, allowed: String) {
+        let (line, column) = value.position
+        self.init(
+            rule: rule, severity: .error, pointer: value.pointer, line: line, column: column, found: found,
+            allowed: allowed)
     }
 }

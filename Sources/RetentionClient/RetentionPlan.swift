@@ -20,22 +20,13 @@ package struct RetentionPlan: Sendable, Equatable {
 
     /// Compares a folder with the states at the App Store.
     package init(_ folder: RetentionFolder, _ states: RetentionStates) {
-        for image in folder.images {
-            switch states.images[image.id] {
-            case nil: uploadedImages.append(image)
-            case .pending?: pending.append(image.name)
-            case .rejected?: rejected.append(image.name)
-            case .approved?: break
-            }
-        }
-        for message in folder.messages {
-            switch states.messages[message.id] {
-            case nil: uploadedMessages.append(message)
-            case .pending?: pending.append(message.name)
-            case .rejected?: rejected.append(message.name)
-            case .approved?: break
-            }
-        }
+        uploadedImages = folder.images.filter { states.images[$0.id] == nil }
+        uploadedMessages = folder.messages.filter { states.messages[$0.id] == nil }
+        let known =
+            folder.images.map { (name: $0.name, state: states.images[$0.id]) }
+            + folder.messages.map { (name: $0.name, state: states.messages[$0.id]) }
+        pending = known.filter { $0.state == .pending }.map(\.name)
+        rejected = known.filter { $0.state == .rejected }.map(\.name)
         let messages = Set(folder.messages.map(\.id))
         let images = Set(folder.images.map(\.id))
         deletedMessages = Self.old(states.messages, without: messages)

@@ -54,42 +54,36 @@ public enum RetentionAnswer: Hashable, Sendable {
 
     /// The JSON that the App Store gets.
     public var json: [UInt8] {
-        JSONWriter.object { writer in
-            switch self {
-            case .message(let message):
-                writer.object("message") { $0.field("messageIdentifier", message.text) }
-            case .alternateProduct(let message, let product, let plan):
-                writer.object("alternateProduct") { writer in
-                    writer.field("messageIdentifier", message.text)
-                    writer.field("productId", product.text)
-                    writer.field("billingPlanType", plan)
-                }
-            case .promotionalOffer(let message, let offer):
-                writer.object("promotionalOffer") { writer in
-                    writer.field("messageIdentifier", message.text)
-                    writer.write(offer)
-                }
-            case .advancedCommerce(let json):
-                writer.raw("advancedCommerceInfo", json)
-            }
+        switch self {
+        case .message(let message):
+            JSONWriter.object(["message": JSONObject(["messageIdentifier": message.text])])
+        case .alternateProduct(let message, let product, let plan):
+            JSONWriter.object([
+                "alternateProduct": JSONObject([
+                    "messageIdentifier": message.text, "productId": product.text, "billingPlanType": plan,
+                ])
+            ])
+        case .promotionalOffer(let message, let offer):
+            JSONWriter.object([
+                "promotionalOffer": JSONObject([
+                    "messageIdentifier": message.text, "promotionalOfferSignatureV2": offer.version2,
+                    "promotionalOfferSignatureV1": offer.version1,
+                ])
+            ])
+        case .advancedCommerce(let json): JSONWriter.object(["advancedCommerceInfo": JSONText(json)])
         }
     }
 }
 
-extension JSONWriter {
-    fileprivate mutating func write(_ offer: SignedOffer) {
-        switch offer {
-        case .version2(let token): field("promotionalOfferSignatureV2", token)
-        case .version1(let parts):
-            object("promotionalOfferSignatureV1") { writer in
-                writer.field("encodedSignature", parts.encodedSignature)
-                writer.field("productId", parts.productID.text)
-                writer.field("nonce", parts.nonce.text)
-                writer.field("timestamp", parts.timestamp)
-                writer.field("keyId", parts.keyID)
-                writer.field("offerIdentifier", parts.offerIdentifier)
-                writer.field("appAccountToken", parts.appAccountToken?.text)
-            }
-        }
+extension SignedOffer {
+    fileprivate var version2: String? { if case .version2(let token) = self { token } else { nil } }
+
+    fileprivate var version1: JSONObject? {
+        guard case .version1(let parts) = self else { return nil }
+        return [
+            "encodedSignature": parts.encodedSignature, "productId": parts.productID.text,
+            "nonce": parts.nonce.text, "timestamp": parts.timestamp, "keyId": parts.keyID,
+            "offerIdentifier": parts.offerIdentifier, "appAccountToken": parts.appAccountToken?.text,
+        ]
     }
 }

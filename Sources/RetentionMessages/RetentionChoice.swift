@@ -63,26 +63,22 @@ public enum RetentionChoice: Hashable, Sendable {
 
     /// The decision as JSON, in the format that ``read(_:)`` reads.
     public var json: [UInt8] {
-        JSONWriter.object { writer in
-            switch self {
-            case .message(let name): writer.field("message", name)
-            case .alternateProduct(let message, let product, let plan):
-                writer.object("alternateProduct") { writer in
-                    writer.field("message", message)
-                    writer.field("product", product.text)
-                    writer.field("billingPlanType", plan)
-                }
-            case .promotionalOffer(let message, let offer):
-                writer.object("promotionalOffer") { writer in
-                    writer.field("message", message)
-                    writer.field("offer", offer.identifier)
-                    writer.field("product", offer.product?.text)
-                    if offer.usesVersion1 { writer.field("version", 1) }
-                    writer.field("appAccountToken", offer.appAccountToken?.text)
-                }
-            case .advancedCommerce(let json):
-                writer.raw("advancedCommerceInfo", json)
-            }
+        switch self {
+        case .message(let name): JSONWriter.object(["message": name])
+        case .alternateProduct(let message, let product, let plan):
+            JSONWriter.object([
+                "alternateProduct": JSONObject([
+                    "message": message, "product": product.text, "billingPlanType": plan,
+                ])
+            ])
+        case .promotionalOffer(let message, let offer):
+            JSONWriter.object([
+                "promotionalOffer": JSONObject([
+                    "message": message, "offer": offer.identifier, "product": offer.product?.text,
+                    "version": offer.usesVersion1 ? 1 : nil, "appAccountToken": offer.appAccountToken?.text,
+                ])
+            ])
+        case .advancedCommerce(let json): JSONWriter.object(["advancedCommerceInfo": JSONText(json)])
         }
     }
 

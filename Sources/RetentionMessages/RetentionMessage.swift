@@ -80,19 +80,18 @@ public struct RetentionMessage: Hashable, Sendable {
 
     /// The JSON for "Upload Message".
     public var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("header", header)
-            writer.field("body", body)
-            if let image {
-                writer.object("image") { $0.write(image) }
-            }
-            writer.field("headerPosition", headerPosition?.rawValue)
-            guard !bulletPoints.isEmpty else { return }
-            writer.objects("bulletPoints", bulletPoints) { point, writer in
-                writer.field("text", point.text)
-                writer.write(point.image)
-            }
+        let points = bulletPoints.map { point in
+            JSONObject([
+                "text": point.text, "imageIdentifier": point.image.identifier.text,
+                "altText": point.image.alternativeText,
+            ])
         }
+        return JSONWriter.object([
+            "header": header, "body": body,
+            "image": image.map {
+                JSONObject(["imageIdentifier": $0.identifier.text, "altText": $0.alternativeText])
+            }, "headerPosition": headerPosition?.rawValue, "bulletPoints": points.isEmpty ? nil : points,
+        ])
     }
 
     /// Reads a message, and finds all problems for which the App Store would refuse it.
@@ -193,12 +192,5 @@ extension RetentionReader {
             return nil
         }
         return alternativeText.map { RetentionMessage.Image(identifier, alternativeText: $0) }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func write(_ image: RetentionMessage.Image) {
-        field("imageIdentifier", image.identifier.text)
-        field("altText", image.alternativeText)
     }
 }

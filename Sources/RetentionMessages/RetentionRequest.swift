@@ -86,14 +86,11 @@ public struct RetentionRequest: Hashable, Sendable {
 
     /// The claims as JSON.
     public var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("originalTransactionId", originalTransactionID)
-            writer.field("appAppleId", appAppleID)
-            writer.field("productId", productID.text)
-            writer.field("userLocale", locale.code)
-            writer.field("requestIdentifier", requestIdentifier.text)
-            writer.field("environment", environment.rawValue)
-            writer.field("signedDate", signedMilliseconds)
-        }
+        JSONWriter.object([
+            "originalTransactionId": originalTransactionID, "appAppleId": appAppleID,
+            "productId": productID.text, "userLocale": locale.code,
+            "requestIdentifier": requestIdentifier.text, "environment": environment.rawValue,
+            "signedDate": signedMilliseconds,
+        ])
     }
 }
