@@ -166,26 +166,19 @@ struct RetentionMemory {
     }
 
     private var imageList: Answer {
-        .json(
-            JSONWriter.object { writer in
-                writer.objects("imageIdentifiers", images.sorted(by: { $0.key.text < $1.key.text })) {
-                    element, writer in
-                    let (id, image) = element
-                    writer.field("imageIdentifier", id.text)
-                    writer.field("imageState", image.state.rawValue)
-                    writer.field("imageSize", image.size.rawValue)
-                }
-            })
+        let list = images.sorted { $0.key.text < $1.key.text }.map { id, image in
+            JSONObject([
+                "imageIdentifier": id.text, "imageState": image.state.rawValue,
+                "imageSize": image.size.rawValue,
+            ])
+        }
+        return .json(JSONWriter.object(["imageIdentifiers": list]))
     }
 
     private var messageList: Answer {
-        .json(
-            JSONWriter.object { writer in
-                writer.objects("messageIdentifiers", messages.sorted(by: { $0.key.text < $1.key.text })) {
-                    element, writer in
-                    let (id, message) = element
-                    writer.fields(["messageIdentifier": id.text, "messageState": message.state.rawValue])
-                }
-            })
+        let list = messages.sorted { $0.key.text < $1.key.text }.map { id, message in
+            JSONObject(["messageIdentifier": id.text, "messageState": message.state.rawValue])
+        }
+        return .json(JSONWriter.object(["messageIdentifiers": list]))
     }
 }

@@ -145,18 +145,15 @@ package final class FakeMerchantSessions: Sendable {
         let signed = ["merchantIdentifier", "domainName", "initiative", "initiativeContext", "displayName"]
         return HTTPResponse(
             .ok,
-            json: JSONWriter.object { writer in
-                writer.field("epochTimestamp", Int(now.milliseconds))
-                writer.field("expiresAt", Int(now.advanced(by: lifetime).milliseconds))
-                writer.field("merchantSessionIdentifier", "PSH" + Hex.encode(randomBytes(32)))
-                writer.field("nonce", Hex.encode(randomBytes(4)))
-                writer.field(
-                    "merchantIdentifier", Hex.encode(SHA256.hash(Array(merchant.utf8))).uppercased())
-                writer.fields([
-                    "domainName": domain, "displayName": name, "signature": Hex.encode(randomBytes(64)),
-                    "initiative": "messaging", "initiativeContext": context, "signedFields": signed,
-                ])
-            })
+            json: JSONWriter.object([
+                "epochTimestamp": Int(now.milliseconds),
+                "expiresAt": Int(now.advanced(by: lifetime).milliseconds),
+                "merchantSessionIdentifier": "PSH" + Hex.encode(randomBytes(32)),
+                "nonce": Hex.encode(randomBytes(4)),
+                "merchantIdentifier": Hex.encode(SHA256.hash(Array(merchant.utf8))).uppercased(),
+                "domainName": domain, "displayName": name, "signature": Hex.encode(randomBytes(64)),
+                "initiative": "messaging", "initiativeContext": context, "signedFields": signed,
+            ]))
     }
 
     private static func refusal(_ code: Int) -> HTTPResponse {

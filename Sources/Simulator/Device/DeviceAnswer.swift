@@ -116,12 +116,12 @@ extension DeviceOffer {
         let answers = try form?.answers(choice.fills, today: today) ?? []
         let dynamic = data?["dynamic"]
         return frame(replyTitle: bubble("replyMessage")?["title"]?.string ?? question) { writer in
-            writer.object("dynamic") { writer in
-                writer.field("template", dynamic?["template"]?.string)
-                writer.field("version", dynamic?["version"]?.string)
-                writer.field("private", dynamic?["data"]?["private"])
-                writer.list("selections", answers) { answer, writer in writer.selection(answer) }
-            }
+            writer.field(
+                "dynamic",
+                JSONObject([
+                    "template": dynamic?["template"]?.string, "version": dynamic?["version"]?.string,
+                    "private": dynamic?["data"]?["private"], "selections": answers.map(\.json),
+                ]))
         }
     }
 
@@ -145,13 +145,15 @@ extension DeviceOffer {
     private var acceptance: [UInt8] {
         JSONWriter.object { writer in
             writeHead(to: &writer)
-            writer.object("data") { writer in
-                writer.fields(["version": "1.0", "requestIdentifier": address, "referenceId": reference])
-                writer.object("notification") { writer in
-                    writer.field("id", "yes")
-                    writer.object("displayContent") { $0.determinateResponse() }
-                }
-            }
+            let response = JSONObject(["title": "Yes", "type": JSONObject(["yes": JSONObject([:])])])
+            writer.field(
+                "data",
+                JSONObject([
+                    "version": "1.0", "requestIdentifier": address, "referenceId": reference,
+                    "notification": JSONObject([
+                        "id": "yes", "displayContent": JSONObject(["determinateResponse": response]),
+                    ]),
+                ]))
         }
     }
 
@@ -165,22 +167,18 @@ extension DeviceOffer {
             writeHead(to: &writer)
             writer.object("data") { writer in
                 writeData(to: &writer)
-                writer.object("authenticate") { writer in
-                    writer.fields(["status": status, "error_code": errorCode])
-                    if status == "authenticated" {
-                        let placeholder = Base64.encode(Array("token of a simulated device".utf8))
-                        writer.field("token", token ?? placeholder)
-                    }
-                    if status == "failed" {
-                        writer.array("errors") { writer in
-                            writer.object { writer in
-                                writer.field("code", 1)
-                                writer.field("domain", "com.apple.messages.business")
-                                writer.field("message", "The simulated customer did not sign in")
-                            }
-                        }
-                    }
-                }
+                let placeholder = Base64.encode(Array("token of a simulated device".utf8))
+                let error = JSONObject([
+                    "code": 1, "domain": "com.apple.messages.business",
+                    "message": "The simulated customer did not sign in",
+                ])
+                writer.field(
+                    "authenticate",
+                    JSONObject([
+                        "status": status, "error_code": errorCode,
+                        "token": status == "authenticated" ? token ?? placeholder : nil,
+                        "errors": status == "failed" ? [error] : nil,
+                    ]))
                 writer.field("images", data?["images"])
             }
             writer.field("receivedMessage", bubble("receivedMessage"))
@@ -221,39 +219,22 @@ extension DeviceOffer {
 }
 
 extension JSONWriter {
-    /// Writes the bubble that the device shows after the customer accepted an invitation.
-    fileprivate mutating func determinateResponse() {
-        object("determinateResponse") { writer in
-            writer.field("title", "Yes")
-            writer.object("type") { writer in
-                writer.object("yes") { _ in }
-            }
-        }
-    }
-
     fileprivate mutating func quickReply(_ request: JSONValue?, _ position: Int, _ item: DeviceOffer.Item) {
-        object("quick-reply") { writer in
-            writer.field("summaryText", request?["summaryText"])
-            writer.field("selectedIndex", position)
-            writer.field("selectedIdentifier", item.identifier)
-            writer.field("items", request?["items"])
-        }
+        field(
+            "quick-reply",
+            JSONObject([
+                "summaryText": request?["summaryText"], "selectedIndex": position,
+                "selectedIdentifier": item.identifier, "items": request?["items"],
+            ]))
     }
 
     /// Writes all chosen items as one section, as a device does.
     fileprivate mutating func listPicker(_ chosen: [DeviceOffer.Item]) {
-        object("listPicker") { writer in
-            writer.array("sections") { writer in
-                writer.object { writer in
-                    writer.field("title", "You Selected")
-                    writer.field("order", 0)
-                    writer.field("multipleSelection", chosen.count > 1)
-                    writer.array("items") { writer in
-                        for item in chosen.compactMap(\.source) { writer.value(item) }
-                    }
-                }
-            }
-        }
+        let section = JSONObject([
+            "title": "You Selected", "order": 0, "multipleSelection": chosen.count > 1,
+            "items": chosen.compactMap(\.source),
+        ])
+        field("listPicker", JSONObject(["sections": [section]]))
     }
 
     fileprivate mutating func event(_ event: JSONValue?, _ chosen: DeviceOffer.Item) {
@@ -261,13 +242,12 @@ extension JSONWriter {
             if let event {
                 for (name, value) in event.members where name != "timeslots" { writer.field(name, value) }
             }
-            writer.array("timeslots") { writer in
-                writer.object { writer in
-                    writer.field("identifier", chosen.source?["identifier"])
-                    writer.field("startTime", chosen.source.flatMap(DeviceOffer.startTime(of:)))
-                    writer.field("duration", chosen.source?["duration"])
-                }
-            }
+            let timeslot = JSONObject([
+                "identifier": chosen.source?["identifier"],
+                "startTime": chosen.source.flatMap(DeviceOffer.startTime(of:)),
+                "duration": chosen.source?["duration"],
+            ])
+            writer.fields(["timeslots": [timeslot]])
         }
     }
 
@@ -285,21 +265,6 @@ extension JSONWriter {
         }
     }
 
-    fileprivate mutating func selection(_ answer: DeviceForm.Answer) {
-        object { writer in
-            writer.field("pageIdentifier", answer.page.identifier)
-            writer.field("title", answer.page.title ?? "")
-            writer.field("subtitle", answer.page.subtitle ?? "")
-            writer.objects("items", answer.items) { item, writer in
-                writer.field("identifier", item.identifier)
-                writer.field("type", answer.page.type)
-                writer.field("title", item.title)
-                writer.field("value", item.value)
-            }
-        }
-    }
-
-    /// Writes the bubble of the answer: the bubble that the business sent, with the choice as its title.
     fileprivate mutating func replyMessage(_ bubble: JSONValue?, title: String) {
         object("replyMessage") { writer in
             writer.fields(["title": title, "alternateTitle": bubble?["title"]])
@@ -308,5 +273,19 @@ extension JSONWriter {
                 writer.field(name, value)
             }
         }
+    }
+}
+
+extension DeviceForm.Answer {
+    fileprivate var json: JSONObject {
+        let items = items.map { item in
+            JSONObject([
+                "identifier": item.identifier, "type": page.type, "title": item.title, "value": item.value,
+            ])
+        }
+        return [
+            "pageIdentifier": page.identifier, "title": page.title ?? "", "subtitle": page.subtitle ?? "",
+            "items": items,
+        ]
     }
 }

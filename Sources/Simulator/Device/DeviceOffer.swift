@@ -52,17 +52,18 @@ package struct DeviceOffer: Sendable {
         let data = interactiveData["data"]
         kind = InboundEvent.decode(message: message).kind
         switch kind {
-        case .quickReply: sections = [Section(quickReply: data?["quick-reply"])]
+        case .quickReply:
+            sections = [Section(data?["quick-reply"]?["items"]?.elements.map { Item($0) } ?? [])]
         case .listPicker: sections = Self.sections(ofListPicker: data?["listPicker"])
-        case .timePicker: sections = [Section(timeslots: data?["event"]?["timeslots"])]
+        case .timePicker:
+            sections = [Section(data?["event"]?["timeslots"]?.elements.map { Item(timeslot: $0) } ?? [])]
         case .authentication:
             let isVersion2 = data?["version"]?.string == "2.0"
-            sections = [
-                Section(
-                    outcomes: isVersion2 ? ["success", "failure", "cancel"] : ["authenticated", "failed"])
-            ]
-        case .applePay: sections = [Section(outcomes: ["paid", "declined", "paymentNotCompleted"])]
-        case .invitation: sections = [Section(outcomes: ["yes", "no"])]
+            let outcomes = isVersion2 ? ["success", "failure", "cancel"] : ["authenticated", "failed"]
+            sections = [Section(outcomes.map { Item(outcome: $0) })]
+        case .applePay:
+            sections = [Section(["paid", "declined", "paymentNotCompleted"].map { Item(outcome: $0) })]
+        case .invitation: sections = [Section(["yes", "no"].map { Item(outcome: $0) })]
         case .form, .app: sections = []
         case .text, .typingStart, .typingEnd, .close, .unrecognized: throw .noQuestion
         }
@@ -142,26 +143,11 @@ extension DeviceOffer.Item {
     }
 
     fileprivate init(outcome: String) {
-        identifier = outcome
-        title = outcome
-        subtitle = nil
-        value = nil
-        source = nil
+        self.init(identifier: outcome, title: outcome, subtitle: nil, value: nil, source: nil)
     }
 }
 
 extension DeviceOffer.Section {
-    fileprivate init(quickReply: JSONValue?) {
-        self.init(
-            title: nil, isMultiple: false, items: (quickReply?["items"]?.elements.map { .init($0) }) ?? [])
-    }
-
-    fileprivate init(timeslots: JSONValue?) {
-        self.init(
-            title: nil, isMultiple: false, items: (timeslots?.elements.map { .init(timeslot: $0) }) ?? [])
-    }
-
-    fileprivate init(outcomes: [String]) {
-        self.init(title: nil, isMultiple: false, items: outcomes.map { .init(outcome: $0) })
-    }
+    /// A section without a heading, of whose items one can be chosen.
+    fileprivate init(_ items: [DeviceOffer.Item]) { self.init(title: nil, isMultiple: false, items: items) }
 }

@@ -26,25 +26,14 @@ package struct DeviceSheet: Sendable {
     /// `{"total":{"label","amount"},"lineItems":[…],"shippingMethods":[{"identifier","label","detail","amount"}],
     /// "shippingMethod":"post","country":"US","errors":["addressUnserviceable"]}`
     package func write(to writer: inout JSONWriter) {
-        func write(_ item: PaymentSheet.LineItem, to writer: inout JSONWriter) {
-            writer.object { writer in
-                writer.fields(["label": item.label, "amount": item.amount])
-            }
+        func json(_ item: PaymentSheet.LineItem) -> JSONObject {
+            ["label": item.label, "amount": item.amount]
         }
-        writer.object { writer in
-            writer.key("total")
-            write(sums.total, to: &writer)
-            writer.list("lineItems", sums.lineItems) { item, writer in write(item, to: &writer) }
-            writer.objects("shippingMethods", sums.shippingMethods) { method, writer in
-                writer.field("identifier", method.identifier)
-                writer.field("label", method.label)
-                writer.field("detail", method.detail)
-                writer.field("amount", method.amount)
-            }
-            writer.field("shippingMethod", shippingMethod?.identifier)
-            writer.field("country", country)
-            writer.list("errors", errors)
-        }
+        writer.object([
+            "total": json(sums.total), "lineItems": sums.lineItems.map(json),
+            "shippingMethods": sums.shippingMethods, "shippingMethod": shippingMethod?.identifier,
+            "country": country, "errors": errors,
+        ])
     }
 
     /// Removes the errors of earlier answers, before the customer selects something else.

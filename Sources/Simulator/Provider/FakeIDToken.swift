@@ -33,28 +33,26 @@ struct FakeIDToken {
     private var payload: String { "." + Base64.encode(claims, alphabet: .url) }
 
     private var header: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field(
-                "alg", faults.contains(.algorithmNone) ? "none" : key.publicKey.algorithm.rawValue)
-            writer.field("kid", faults.contains(.unknownKey) ? "key-unknown" : keyID)
-            if faults.contains(.critical) {
-                writer.array("crit") { $0.string("b64") }
-            }
-        }
+        JSONWriter.object([
+            "alg": faults.contains(.algorithmNone) ? "none" : key.publicKey.algorithm.rawValue,
+            "kid": faults.contains(.unknownKey) ? "key-unknown" : keyID,
+            "crit": faults.contains(.critical) ? ["b64"] : nil,
+        ])
     }
 
     private var claims: [UInt8] {
         let now = SystemClock.secondsSince1970()
         let nonce = faults.contains(.wrongNonce) ? "another-nonce" : grant.nonce
         return JSONWriter.object { writer in
-            writer.field("iss", faults.contains(.wrongIssuer) ? issuer + "/other" : issuer)
-            writer.field("sub", grant.subject)
+            writer.fields([
+                "iss": faults.contains(.wrongIssuer) ? issuer + "/other" : issuer, "sub": grant.subject,
+            ])
             if faults.contains(.repeatedMember) { writer.field("sub", "user-mallory") }
-            writer.field("aud", faults.contains(.wrongAudience) ? "another-client" : grant.clientID)
-            writer.field("iat", now)
-            writer.field("exp", faults.contains(.expired) ? now - 300 : now + 300)
-            writer.field("nonce", faults.contains(.missingNonce) ? nil : nonce)
-            writer.field("acr", "urn:example:silver")
+            writer.fields([
+                "aud": faults.contains(.wrongAudience) ? "another-client" : grant.clientID, "iat": now,
+                "exp": faults.contains(.expired) ? now - 300 : now + 300,
+                "nonce": faults.contains(.missingNonce) ? nil : nonce, "acr": "urn:example:silver",
+            ])
         }
     }
 

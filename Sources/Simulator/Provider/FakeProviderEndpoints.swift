@@ -62,20 +62,15 @@ struct FakeProviderEndpoints: Sendable {
 
     private func discovery() -> HTTPResponse {
         let issuer = memory.issuer ?? ""
-        let json = JSONWriter.object { writer in
-            writer.field("issuer", memory.has(.wrongDiscovery) ? issuer + "/other" : issuer)
-            writer.field("authorization_endpoint", issuer + ProviderEndpoint.authorize.rawValue)
-            writer.field("token_endpoint", issuer + ProviderEndpoint.token.rawValue)
-            writer.field("jwks_uri", issuer + ProviderEndpoint.keys.rawValue)
-            writer.field("userinfo_endpoint", issuer + ProviderEndpoint.userinfo.rawValue)
-            writer.field("introspection_endpoint", issuer + ProviderEndpoint.introspection.rawValue)
-            writer.field("authorization_response_iss_parameter_supported", true)
-            writer.array("response_types_supported") { $0.string("code") }
-            writer.array("code_challenge_methods_supported") { $0.string("S256") }
-            writer.array("id_token_signing_alg_values_supported") {
-                $0.string(memory.key.key.publicKey.algorithm.rawValue)
-            }
-        }
+        func url(_ endpoint: ProviderEndpoint) -> String { issuer + endpoint.rawValue }
+        let json = JSONWriter.object([
+            "issuer": memory.has(.wrongDiscovery) ? issuer + "/other" : issuer,
+            "authorization_endpoint": url(.authorize), "token_endpoint": url(.token), "jwks_uri": url(.keys),
+            "userinfo_endpoint": url(.userinfo), "introspection_endpoint": url(.introspection),
+            "authorization_response_iss_parameter_supported": true, "response_types_supported": ["code"],
+            "code_challenge_methods_supported": ["S256"],
+            "id_token_signing_alg_values_supported": [memory.key.key.publicKey.algorithm.rawValue],
+        ])
         return HTTPResponse(.ok, json: json)
     }
 
