@@ -25,6 +25,9 @@ package struct Brief: Sendable, Equatable {
         package init(locale: String, hello: String = "", help: String = "", expect: String = "") {
             (self.locale, self.hello, self.help, self.expect) = (locale, hello, help, expect)
         }
+
+        /// The greeting, and then the word for a person; in English where the brief says nothing.
+        var steps: [Step] { [.say(hello.isEmpty ? "Hi" : hello), .say(help.isEmpty ? "help" : help)] }
     }
 
     /// A person of the help desk: the words at the take-over, and a closing sentence as the last one.

@@ -39,16 +39,12 @@ package struct Evidence: Sendable {
 
     /// The turns of the customer in some plays.
     func turns(_ plays: Play...) -> [PlacedTurn] {
-        transcripts.filter { plays.contains($0.scene.play) }.flatMap(Self.turns)
-    }
-
-    static func turns(of transcript: Transcript) -> [PlacedTurn] {
-        transcript.turns.indices.map { PlacedTurn(transcript: transcript, index: $0) }
+        transcripts.filter { plays.contains($0.scene.play) }.flatMap(\.places)
     }
 
     /// All messages that customers received, without typing indicators.
     var lines: [PlacedLine] {
-        transcripts.flatMap(Self.turns).flatMap { place in
+        transcripts.flatMap(\.places).flatMap { place in
             place.turn.messages.map { PlacedLine(line: $0, place: place) }
         }
     }
@@ -79,6 +75,13 @@ package struct ReviewedBusiness: Sendable {
 }
 
 /// A place of a transcript; a finding about it quotes it.
+extension Transcript {
+    /// The turns with their places.
+    var places: [Evidence.PlacedTurn] {
+        turns.indices.map { Evidence.PlacedTurn(transcript: self, index: $0) }
+    }
+}
+
 protocol Quotable {
     var quote: Finding.Quote { get }
 }

@@ -19,7 +19,7 @@ extension Feature {
         _ plays: Play..., matches: @escaping @Sendable (Evidence.PlacedTurn) -> Bool
     ) -> @Sendable (Evidence) -> Finding.Quote? {
         { evidence in
-            evidence.transcripts.filter { plays.contains($0.scene.play) }.flatMap(Evidence.turns).first(
+            evidence.transcripts.filter { plays.contains($0.scene.play) }.flatMap(\.places).first(
                 where: matches)?.quote
         }
     }
@@ -59,7 +59,7 @@ extension Feature {
     }
 
     private static let inOrder: @Sendable (Evidence) -> Finding.Quote? = { evidence in
-        evidence.transcripts.flatMap(Evidence.turns).first { place in
+        evidence.transcripts.flatMap(\.places).first { place in
             place.turn.messages.count > 1 && place.turn.messages.allSatisfy { $0.isAutomatic }
         }?.quote
     }
@@ -110,7 +110,7 @@ extension Feature {
         Feature(
             14, "typing indicators", show: "before each message; the customer's typing in the inbox",
             by: { evidence in
-                evidence.transcripts.flatMap(Evidence.turns).first { place in
+                evidence.transcripts.flatMap(\.places).first { place in
                     place.turn.actor == .customer && place.turn.lines.contains { $0.kind == .typingStart }
                 }?.quote
             },

@@ -3,7 +3,7 @@ import BusinessMessages
 extension Judges {
     static func deletion(_ evidence: Evidence) -> [Finding] {
         evidence.played(.deletion).compactMap { transcript in
-            let places = Evidence.turns(of: transcript)
+            let places = transcript.places
             guard let left = places.firstIndex(where: { $0.turn.state == "closed" }) else { return nil }
             let back =
                 places[left...].dropFirst().firstIndex { $0.turn.actor == .customer } ?? places.endIndex
@@ -30,13 +30,13 @@ extension Judges {
             }
             guard let words = words(of: transcript.scene, evidence), let last = transcript.messages.last,
                 Words(last.words).first(of: words.closings + words.survey) == nil,
-                let place = Evidence.turns(of: transcript).last(where: { !$0.turn.messages.isEmpty })
+                let place = transcript.places.last(where: { !$0.turn.messages.isEmpty })
             else { return nil }
             return place.advice("The person ends without a closing sentence.")
         }
         for transcript in evidence.transcripts {
             guard let words = words(of: transcript.scene, evidence) else { continue }
-            let surveys = Evidence.turns(of: transcript).filter { place in
+            let surveys = transcript.places.filter { place in
                 place.turn.messages.contains { line in
                     line.author != .person && Words(line.words).first(of: words.survey) != nil
                 }
@@ -56,7 +56,7 @@ extension Judges {
             return [.notTested("the brief has no \"notices\"; write [] when the business sends none")]
         }
         return evidence.played(.notices).compactMap { transcript in
-            let places = Evidence.turns(of: transcript)
+            let places = transcript.places
             guard let notice = places.first(where: { $0.turn.actor == .agent && !$0.turn.messages.isEmpty })
             else { return nil }
             let before = places[...notice.index].flatMap(\.turn.messages)
@@ -78,7 +78,7 @@ extension Judges {
     static func consent(_ evidence: Evidence) -> [Finding] {
         let sendsNotices = !(evidence.brief.notices ?? []).isEmpty
         return evidence.played(.consent).compactMap { transcript in
-            guard let place = Evidence.turns(of: transcript).last, place.index > 0 else { return nil }
+            guard let place = transcript.places.last, place.index > 0 else { return nil }
             let text = place.turn.words.lowercased()
             let isUnderstood =
                 subscriptionWords.contains(where: text.contains)
@@ -114,9 +114,9 @@ extension Judges {
             ]
         }
         return transcripts.compactMap { transcript in
-            guard let place = Evidence.turns(of: transcript).last(where: { $0.turn.actor == .customer })
+            guard let place = transcript.places.last(where: { $0.turn.actor == .customer })
             else { return nil }
-            return place.turn.messages.isEmpty && place.turn.state == "handler"
+            return place.turn.isUnanswered
                 ? place.objection("\(transcript.scene.name) ends in silence.") : nil
         }
     }
@@ -126,7 +126,7 @@ extension Judges {
     static func payment(_ evidence: Evidence) -> [Finding] {
         var findings = ends(.payment, "payment", evidence)
         for transcript in evidence.played(.payment) {
-            let places = Evidence.turns(of: transcript)
+            let places = transcript.places
             guard transcript.scene.steps.contains(.end(.success)), places.count > 1 else { continue }
             let paid = places[places.count - 2]
             if paid.turn.messages.isEmpty {

@@ -42,12 +42,12 @@ extension Judges {
 
     static func devices(_ evidence: Evidence) -> [Finding] {
         evidence.played(.devices).flatMap { transcript in
-            Evidence.turns(of: transcript).compactMap { place -> Finding? in
+            transcript.places.compactMap { place -> Finding? in
                 let device = transcript.scene.device.rawValue
                 if let reason = place.turn.undelivered.first {
                     return place.objection("The device \(device) does not get an answer: \(short(reason)).")
                 }
-                return place.turn.messages.isEmpty && place.turn.state == "handler"
+                return place.turn.isUnanswered
                     ? place.objection(
                         "The device \(device) gets no answer to \"\(short(place.turn.action))\".")
                     : nil
@@ -75,7 +75,7 @@ extension Judges {
 
     static func files(_ evidence: Evidence) -> [Finding] {
         evidence.played(.files).compactMap { transcript in
-            guard let place = Evidence.turns(of: transcript).last, place.index > 0 else { return nil }
+            guard let place = transcript.places.last, place.index > 0 else { return nil }
             let isReaction = transcript.scene.steps.contains {
                 if case .react = $0 { true } else { false }
             }
@@ -85,7 +85,7 @@ extension Judges {
                     : place.objection(
                         "\(transcript.scene.name) made the bot write: \"\(short(place.turn.words))\".")
             }
-            return place.turn.messages.isEmpty && place.turn.state == "handler"
+            return place.turn.isUnanswered
                 ? place.objection("A customer's file is answered by silence (\(transcript.scene.name)).")
                 : nil
         }
@@ -96,7 +96,7 @@ extension Judges {
         for transcript in evidence.transcripts {
             guard let words = words(of: transcript.scene, evidence) else { continue }
             var mayAsk = false
-            for place in Evidence.turns(of: transcript) {
+            for place in transcript.places {
                 // The text before a yes or no names the data that it is about.
                 if place.turn.messages.contains(where: isYesOrNo) { mayAsk = true }
                 for line in place.turn.messages where line.author != .person {
@@ -140,7 +140,7 @@ extension Judges {
         var findings: [Finding] = []
         for transcript in evidence.played(.languages, .closed) {
             let locale = transcript.scene.locale ?? "en"
-            for place in Evidence.turns(of: transcript) {
+            for place in transcript.places {
                 let text = place.turn.messages.map { $0.text }.joined(separator: "\n")
                 if let found = LanguageWords.detect(text), found != LanguageWords.key(locale) {
                     findings.append(place.objection("\(locale) reads a text in the language \(found)."))
@@ -152,7 +152,7 @@ extension Judges {
                 let transcript = evidence.played(.languages).first(where: {
                     $0.scene.locale == language.locale
                 }),
-                let place = Evidence.turns(of: transcript).first
+                let place = transcript.places.first
             else { continue }
             let words = place.turn.messages.flatMap { [$0.words] + $0.choices }.joined(separator: "\n")
             if !words.lowercased().contains(language.expect.lowercased()) {
@@ -170,8 +170,8 @@ extension Judges {
         if evidence.brief.useCases.isEmpty { findings.append(.notTested("the brief has no \"useCases\"")) }
         for transcript in evidence.played(.useCases, .buttons) {
             let name = transcript.scene.name
-            let dead = Evidence.turns(of: transcript).first {
-                $0.turn.actor == .customer && $0.turn.messages.isEmpty && $0.turn.state == "handler"
+            let dead = transcript.places.first {
+                $0.turn.actor == .customer && $0.turn.isUnanswered
             }
             if let dead {
                 findings.append(
@@ -189,7 +189,7 @@ extension Judges {
                 findings.append(
                     .objection(
                         "\(name): these kinds did not appear: \(missing.joined(separator: ", ")).",
-                        Evidence.turns(of: transcript).suffix(1).map(\.quote)))
+                        transcript.places.suffix(1).map(\.quote)))
             }
         }
         return findings

@@ -4,7 +4,7 @@ import BusinessMessages
 extension Judges {
     static func firstAnswer(_ evidence: Evidence) -> [Finding] {
         evidence.played(.greeting).compactMap { transcript in
-            guard let place = Evidence.turns(of: transcript).first else { return nil }
+            guard let place = transcript.places.first else { return nil }
             guard let time = place.turn.firstAnswer else {
                 return place.objection("The first message of a customer was not answered.")
             }
@@ -35,7 +35,7 @@ extension Judges {
             place.turn.messages.filter { $0.author != .person }.map(\.words).joined(separator: "\n")
         }
         // A person may have begun the conversation, and needs no label.
-        guard let place = Evidence.turns(of: transcript).first(where: { !automatic($0).isEmpty }) else {
+        guard let place = transcript.places.first(where: { !automatic($0).isEmpty }) else {
             return nil
         }
         let locale = transcript.scene.locale ?? "en"
@@ -51,7 +51,7 @@ extension Judges {
 
     static func menu(_ evidence: Evidence) -> [Finding] {
         guard let transcript = evidence.played(.greeting).first,
-            let place = Evidence.turns(of: transcript).first
+            let place = transcript.places.first
         else { return [] }
         guard let menu = place.turn.messages.prefix(3).first(where: { !$0.choices.isEmpty }) else {
             return [
@@ -67,7 +67,7 @@ extension Judges {
     static func typing(_ evidence: Evidence) -> [Finding] {
         var quotes: [Finding.Quote] = []
         var (count, missing) = (0, 0)
-        for place in evidence.transcripts.flatMap(Evidence.turns) {
+        for place in evidence.transcripts.flatMap(\.places) {
             for (index, line) in place.turn.lines.enumerated() where !line.isTyping && line.author != .person
             {
                 count += 1
@@ -99,7 +99,7 @@ extension Judges {
             }
         }
         for transcript in evidence.transcripts {
-            let terms = Evidence.turns(of: transcript).filter { place in
+            let terms = transcript.places.filter { place in
                 place.turn.messages.contains { isAboutTerms($0) }
             }
             if terms.count > 1, let again = terms.last {

@@ -18,42 +18,41 @@ extension Judges {
         place.turn.actor == .customer && place.turn.action == text && place.index > 0
     }
 
+    private static func place(
+        saying text: String, _ evidence: Evidence, locale: String? = nil
+    ) -> Evidence.PlacedTurn? {
+        evidence.turns(.words).first {
+            says(text, $0) && (locale == nil || $0.transcript.scene.locale == locale)
+        }
+    }
+
     static func words(_ evidence: Evidence) -> [Finding] {
-        ReviewPlan.personWords.compactMap { word in
-            guard let place = evidence.turns(.words).first(where: { says(word, $0) }) else { return nil }
-            return wordFinding(place) { place.objection($0) }
+        ReviewPlan.personWords.compactMap { place(saying: $0, evidence) }.compactMap { place in
+            wordFinding(place) { place.objection($0) }
         }
     }
 
     static func spellings(_ evidence: Evidence) -> [Finding] {
-        var findings: [Finding] = []
-        for phrase in ReviewPlan.personPhrases {
-            guard let place = evidence.turns(.words).first(where: { says(phrase, $0) }) else { continue }
+        let phrases = ReviewPlan.personPhrases.compactMap { phrase -> Finding? in
+            guard let place = place(saying: phrase, evidence) else { return nil }
             // Apple's words alone must lead to a person; a sentence with one of them should.
             let isSentence = phrase.trimmedWords > 1
-            if let finding = wordFinding(
-                place, { isSentence ? place.advice($0) : place.objection($0) })
-            {
-                findings.append(finding)
-            }
+            return wordFinding(place) { isSentence ? place.advice($0) : place.objection($0) }
         }
-        for language in evidence.brief.languages where !language.help.isEmpty {
-            guard
-                let place = evidence.turns(.words).first(where: {
-                    says(language.help, $0) && $0.transcript.scene.locale == language.locale
-                })
-            else { continue }
-            if let finding = wordFinding(place, { place.objection("\(language.locale): \($0)") }) {
-                findings.append(finding)
+        let languages = evidence.brief.languages.filter { !$0.help.isEmpty }.compactMap {
+            language -> Finding? in
+            guard let place = place(saying: language.help, evidence, locale: language.locale) else {
+                return nil
             }
+            return wordFinding(place) { place.objection("\(language.locale): \($0)") }
         }
-        guard evidence.business.hasMenu else { return findings }
-        return findings
-            + ReviewPlan.menuWords.compactMap { word in
-                guard let place = evidence.turns(.words).first(where: { says(word, $0) }) else { return nil }
-                return place.turn.messages.contains { !$0.choices.isEmpty }
-                    ? nil : place.objection("\"\(word)\" shows no menu.")
-            }
+        guard evidence.business.hasMenu else { return phrases + languages }
+        let menus = ReviewPlan.menuWords.compactMap { word -> Finding? in
+            guard let place = place(saying: word, evidence), place.turn.messages.allSatisfy(\.choices.isEmpty)
+            else { return nil }
+            return place.objection("\"\(word)\" shows no menu.")
+        }
+        return phrases + languages + menus
     }
 
     static func stuck(_ evidence: Evidence) -> [Finding] {
@@ -69,7 +68,7 @@ extension Judges {
 
     static func offScript(_ evidence: Evidence) -> [Finding] {
         evidence.played(.offScript).flatMap { transcript -> [Finding] in
-            let places = Evidence.turns(of: transcript).dropFirst()
+            let places = transcript.places.dropFirst()
             let words = words(of: transcript.scene, evidence)
             let offersPerson = { (place: Evidence.PlacedTurn) in
                 place.turn.state == "waiting" || place.turn.state == "person"
@@ -80,7 +79,7 @@ extension Judges {
                     }
             }
             let second = places.prefix(2)
-            if let silent = second.first(where: { $0.turn.messages.isEmpty && $0.turn.state == "handler" }) {
+            if let silent = second.first(where: { $0.turn.isUnanswered }) {
                 return [silent.objection("\"\(short(silent.turn.action))\" is not answered.")]
             }
             guard !second.contains(where: offersPerson) else { return [] }
@@ -100,7 +99,7 @@ extension Judges {
         var findings: [Finding] = []
         for transcript in evidence.transcripts where transcript.scene.play != .closed {
             var before: String?
-            for place in Evidence.turns(of: transcript) {
+            for place in transcript.places {
                 defer { before = place.turn.state ?? before }
                 guard place.turn.actor == .customer, place.turn.state == "waiting", before != "waiting" else {
                     continue
@@ -123,7 +122,7 @@ extension Judges {
             return [.notTested("the file has no \"hours\", and the brief no \"closedText\"")]
         }
         return evidence.played(.closed).compactMap { transcript -> Finding? in
-            guard let place = Evidence.turns(of: transcript).last(where: { $0.turn.actor == .customer })
+            guard let place = transcript.places.last(where: { $0.turn.actor == .customer })
             else { return nil }
             guard let words = words(of: transcript.scene, evidence) else {
                 return place.look("Does the night text say when a person answers?")
@@ -141,7 +140,7 @@ extension Judges {
     static func nightEntry(_ evidence: Evidence) -> [Finding] {
         if evidence.played(.closed).isEmpty { return [.notTested("the business's file has no \"people\"")] }
         return evidence.played(.closed).compactMap { transcript in
-            guard let place = Evidence.turns(of: transcript).first else { return nil }
+            guard let place = transcript.places.first else { return nil }
             guard let time = place.turn.firstAnswer else {
                 return place.objection("The first message is not answered (\(transcript.scene.name)).")
             }
@@ -158,7 +157,7 @@ extension Judges {
         }
         var findings: [Finding] = []
         for transcript in evidence.played(.person, .stored) {
-            findings += introductions(Evidence.turns(of: transcript))
+            findings += introductions(transcript.places)
         }
         return findings
     }
@@ -181,7 +180,7 @@ extension Judges {
 
     static func memory(_ evidence: Evidence) -> [Finding] {
         evidence.played(.memory).flatMap { transcript in
-            Evidence.turns(of: transcript).dropFirst().flatMap { place in
+            transcript.places.dropFirst().flatMap { place in
                 place.turn.messages.filter { $0.words.contains("?") }.compactMap { line -> Finding? in
                     let text = Words(line.words)
                     guard let given = ["order number", "your name"].first(where: text.has) else { return nil }
@@ -193,7 +192,7 @@ extension Judges {
 
     static func returning(_ evidence: Evidence) -> [Finding] {
         evidence.played(.returning).compactMap { transcript in
-            let places = Evidence.turns(of: transcript)
+            let places = transcript.places
             guard let first = places.first, let last = places.last, places.count > 1,
                 last.turn.actor == .customer, !last.turn.messages.isEmpty
             else { return nil }

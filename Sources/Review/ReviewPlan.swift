@@ -37,14 +37,17 @@ package struct ReviewPlan: Sendable {
 
     var locale: String? { brief.locale }
 
-    private func scene(_ play: Play, _ name: String, _ steps: [Step]) -> Scene {
-        Scene(play, name, locale: brief.locale, steps)
+    private func scene(
+        _ play: Play, _ name: String, device: Device = .iphone, intent: String? = nil, isAlone: Bool = false,
+        _ steps: [Step]
+    ) -> Scene {
+        Scene(play, name, device: device, locale: brief.locale, intent: intent, isAlone: isAlone, steps)
     }
 
     /// The words that open each conversation, played alone, because their time is judged.
     private var greeting: [Scene] {
         ["first customer", "second customer"].map {
-            Scene(.greeting, $0, locale: brief.locale, isAlone: true, [hi, .say(brief.hello)])
+            scene(.greeting, $0, isAlone: true, [hi, hi])
         }
     }
 
@@ -71,35 +74,22 @@ package struct ReviewPlan: Sendable {
     private var persons: [Scene] {
         let greeting = brief.agents.first?.says ?? []
         let second = brief.agents.dropFirst().first?.says ?? []
+        let hello = Step.write(greeting.first ?? "Hello, this is Ana.")
         let writes: [Step] = greeting.map { .write($0) }
         let takesOver: [Step] =
             second.isEmpty ? [] : [.claim(second: true), .type] + second.map { .write($0) }
+        let order = Step.say("My name is Robin Vale and my order number is 48213.")
+        let asks: [Step] = [.say("help"), .claim(second: false)]
         return [
-            scene(
-                .returning, "the customer returns after a close",
-                [
-                    hi, .say("help"), .claim(second: false), .write(greeting.first ?? "Hello, this is Ana."),
-                    .close, hi,
-                ]),
+            scene(.returning, "the customer returns after a close", [hi] + asks + [hello, .close, hi]),
             scene(
                 .handOff, "a person answers and returns the conversation",
-                [
-                    hi, .say("help"), .claim(second: false), .write(greeting.first ?? "Hello, this is Ana."),
-                    .release(toHandler: true), hi,
-                ]),
-            scene(
-                .person, "the persons of the brief answer",
-                [hi, .say("help"), .claim(second: false), .type] + writes + takesOver),
+                [hi] + asks + [hello, .release(toHandler: true), hi]),
+            scene(.person, "the persons of the brief answer", [hi] + asks + [.type] + writes + takesOver),
             scene(
                 .memory, "a customer with a name and an order number",
-                [
-                    hi, .say("My name is Robin Vale and my order number is 48213."), .say("help"),
-                    .claim(second: false), .write(greeting.first ?? "Hello, this is Ana."),
-                    .release(toHandler: true), hi,
-                ]),
-            scene(
-                .ending, "a person ends the conversation",
-                [hi, .say("help"), .claim(second: false)] + writes + [.close]),
+                [hi, order] + asks + [hello, .release(toHandler: true), hi]),
+            scene(.ending, "a person ends the conversation", [hi] + asks + writes + [.close]),
         ]
     }
 
@@ -120,8 +110,7 @@ package struct ReviewPlan: Sendable {
         }
         scenes += brief.languages.filter { !$0.help.isEmpty }.map {
             Scene(
-                .words, "the customer writes \"\($0.help)\" in \($0.locale)", locale: $0.locale,
-                [.say($0.hello.isEmpty ? "Hi" : $0.hello), .say($0.help)])
+                .words, "the customer writes \"\($0.help)\" in \($0.locale)", locale: $0.locale, $0.steps)
         }
         if business.hasMenu {
             scenes += Self.menuWords.map { scene(.words, "the customer writes \"\($0)\"", [hi, .say($0)]) }
@@ -140,9 +129,7 @@ package struct ReviewPlan: Sendable {
 
     private var languages: [Scene] {
         brief.languages.map {
-            Scene(
-                .languages, "the language \($0.locale)", locale: $0.locale,
-                [.say($0.hello.isEmpty ? "Hi" : $0.hello), .say($0.help.isEmpty ? "help" : $0.help)])
+            Scene(.languages, "the language \($0.locale)", locale: $0.locale, $0.steps)
         }
     }
 
@@ -157,15 +144,14 @@ package struct ReviewPlan: Sendable {
         return [
             scene(.features, "texts in both directions", taken + [.say(text), .write(text)]),
             scene(.features, "a person sends each kind", taken + FeatureMessage.allCases.map { .show($0) }),
-            Scene(
-                .features, "a person writes to a device that lacks forms", device: .mac, locale: brief.locale,
+            scene(
+                .features, "a person writes to a device that lacks forms", device: .mac,
                 taken + [.type, .show(.form)]),
             scene(.features, "the landing page", [.landing(onlyID: false), .landing(onlyID: true)]),
             scene(.features, "requests with other tokens", [hi] + Step.Token.allCases.map { .knock($0) }),
         ]
             + business.intents.prefix(2).map {
-                Scene(
-                    .features, "the entry link \($0)", locale: brief.locale, intent: $0, [hi, .say("help")])
+                scene(.features, "the entry link \($0)", intent: $0, [hi, .say("help")])
             }
     }
 
@@ -181,9 +167,8 @@ package struct ReviewPlan: Sendable {
                 case .killed: "the handler ends"
                 case .gateway: "the gateway fails once"
                 }
-            return Scene(
-                .faults, name, locale: brief.locale, isAlone: true,
-                [.fault(fault), hi] + (fault == .gateway ? [] : [.say("help")]))
+            return scene(
+                .faults, name, isAlone: true, [.fault(fault), hi] + (fault == .gateway ? [] : [.say("help")]))
         }
     }
 
@@ -191,15 +176,13 @@ package struct ReviewPlan: Sendable {
         guard business.hasPeople else { return [] }
         let entries: [String?] = [nil] + business.intents.prefix(8).map(\.self)
         let first = entries.map { intent in
-            Scene(
-                .closed, intent.map { "at night, by the link \($0)" } ?? "at night", locale: brief.locale,
-                intent: intent, [hi, .say("help")])
+            scene(
+                .closed, intent.map { "at night, by the link \($0)" } ?? "at night", intent: intent,
+                [hi, .say("help")])
         }
         return first
             + brief.languages.dropFirst().map {
-                Scene(
-                    .closed, "at night, in \($0.locale)", locale: $0.locale,
-                    [.say($0.hello.isEmpty ? "Hi" : $0.hello), .say($0.help.isEmpty ? "help" : $0.help)])
+                Scene(.closed, "at night, in \($0.locale)", locale: $0.locale, $0.steps)
             }
     }
 }

@@ -51,6 +51,8 @@ package struct Turn: Sendable {
 
     /// The messages without typing indicators.
     package var messages: [Line] { lines.filter { !$0.isTyping } }
+    /// Whether the customer got no message, although the handler has the conversation.
+    var isUnanswered: Bool { messages.isEmpty && state == "handler" }
 
     /// Seconds from the action to the first message; nil without one.
     package var firstAnswer: Double? { messages.first.map { $0.at - at } }
