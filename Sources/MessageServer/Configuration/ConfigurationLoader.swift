@@ -75,22 +75,29 @@ package enum ConfigurationLoader {
     package static func dataDirectory(
         file: String?, environment: [String: String]
     ) throws(ConfigurationError) -> String? {
-        var problems: [ConfigurationProblem] = []
         let environment = ConfigurationPurpose.development.relevant(environment)
-        guard let file else {
-            let key = EnvironmentKey.dataDirectory
-            let relevant = environment.filter { $0.key == key.rawValue || $0.key == key.fileVariable }
-            let settings = EnvironmentSettings(
-                relevant, named: [], noting: &problems, reading: ConfigurationFile.text)
-            let path = settings[key]?.parsed(SettingFormat.path, noting: &problems)
-            guard problems.isEmpty else { throw .problems(problems) }
-            return path
+        return try withoutProblems { problems in
+            guard let file else {
+                let key = EnvironmentKey.dataDirectory
+                let relevant = environment.filter { $0.key == key.rawValue || $0.key == key.fileVariable }
+                let settings = EnvironmentSettings(
+                    relevant, named: [], noting: &problems, reading: ConfigurationFile.text)
+                return settings[key]?.parsed(SettingFormat.path, noting: &problems)
+            }
+            let folder = ConfigurationFile.folder(of: file)
+            let draft = draft(file, folder, environment, .development, noting: &problems)
+            return draft.configuration(businesses: [], noting: &problems)?.dataDirectory
         }
-        let folder = ConfigurationFile.folder(of: file)
-        let draft = draft(file, folder, environment, .development, noting: &problems)
-        let configuration = draft.configuration(businesses: [], noting: &problems)
-        guard let configuration, problems.isEmpty else { throw .problems(problems) }
-        return configuration.dataDirectory
+    }
+
+    /// Returns what `read` returns; throws the problems that it appends, if any.
+    private static func withoutProblems<Value>(
+        _ read: (inout [ConfigurationProblem]) -> Value
+    ) throws(ConfigurationError) -> Value {
+        var problems: [ConfigurationProblem] = []
+        let value = read(&problems)
+        guard problems.isEmpty else { throw .problems(problems) }
+        return value
     }
 
     /// The slugs and identifiers of the businesses beside a server's file; reads no secret.
@@ -104,20 +111,17 @@ package enum ConfigurationLoader {
     package static func businessConfigurations(
         file: String
     ) throws(ConfigurationError) -> [BusinessConfiguration] {
-        var problems: [ConfigurationProblem] = []
         let folder = ConfigurationFile.folder(of: file) + "businesses"
-        let businesses = BusinessFolder.read(folder, handlers: nil, noting: &problems)
-        guard problems.isEmpty else { throw .problems(problems) }
-        return businesses
+        return try withoutProblems { BusinessFolder.read(folder, handlers: nil, noting: &$0) }
     }
 
     /// The settings of the store in a server's file; reads no secret of the server.
     package static func store(file: String) throws(ConfigurationError) -> StoreSettings {
-        var problems: [ConfigurationProblem] = []
-        let store = ConfigurationFile.document(file, noting: &problems)
-            .map { ServerFile($0.root, file: file, noting: &problems).settings.store }
-        guard problems.isEmpty, let store else { throw .problems(problems) }
-        return store
+        try withoutProblems { problems in
+            let document = ConfigurationFile.document(file, noting: &problems)
+            return document.map { ServerFile($0.root, file: file, noting: &problems).settings.store }
+                ?? StoreSettings()
+        }
     }
 
     /// The apps beside a server's file, and the problems that do not prevent a start; reads no secret of the
@@ -127,12 +131,11 @@ package enum ConfigurationLoader {
     package static func apps(
         file: String, handlers: [any HandlerFactory]? = nil
     ) throws(ConfigurationError) -> (apps: [AppConfiguration], warnings: [ConfigurationProblem]) {
-        var problems: [ConfigurationProblem] = []
-        var warnings: [ConfigurationProblem] = []
         let folder = ConfigurationFile.folder(of: file) + "apps"
-        let apps = AppFolder.read(
-            folder, handlers: handlers, noting: &problems, warnings: &warnings)
-        guard problems.isEmpty else { throw .problems(problems) }
+        var warnings: [ConfigurationProblem] = []
+        let apps = try withoutProblems {
+            AppFolder.read(folder, handlers: handlers, noting: &$0, warnings: &warnings)
+        }
         return (apps, warnings)
     }
 

@@ -37,10 +37,7 @@ package struct LinkHost: Sendable {
 
     static func read(_ reader: inout ObjectReader) -> LinkHost {
         var host = LinkHost()
-        if let title = reader.text("title") {
-            PeopleConfiguration.check(title, &reader)
-            host.title = title.text
-        }
+        host.title = reader.customerText("title")
         host.image = OpeningConfiguration.image(&reader)
         return host
     }

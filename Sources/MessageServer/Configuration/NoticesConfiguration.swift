@@ -44,9 +44,8 @@ package struct NoticesConfiguration: Hashable, Sendable {
     static func read(_ reader: inout ObjectReader) -> NoticesConfiguration? {
         reader.require(
             "text", "withdrawnText", hint: "write what customers are told who write subscribe or unsubscribe")
-        let (text, withdrawn) = (reader.text("text"), reader.text("withdrawnText"))
-        var notices = NoticesConfiguration(text: text?.text ?? "", withdrawnText: withdrawn?.text ?? "")
-        for text in [text, withdrawn].compactMap({ $0 }) { PeopleConfiguration.check(text, &reader) }
+        let (text, withdrawn) = (reader.customerText("text"), reader.customerText("withdrawnText"))
+        var notices = NoticesConfiguration(text: text ?? "", withdrawnText: withdrawn ?? "")
         var known: Set = [accountPurpose, marketingPurpose]
         notices.types =
             reader.objects("types", maximum: maximumTypes) { reader in

@@ -93,6 +93,13 @@ struct ObjectReader {
         }
     }
 
+    /// The member `id` of one of several objects; reports one that is already in `known`, and adds it there.
+    mutating func identifier(_ known: inout Set<String>, _ reason: String, hint: String) -> String {
+        let id = value("id", SettingFormat.tokenName) ?? ""
+        if !id.isEmpty, !known.insert(id).inserted { problem(reason, hint: hint) }
+        return id
+    }
+
     /// Returns the member `key` as a list of texts; nil when it is absent, or after reporting a problem.
     mutating func texts(_ key: String, mayBeEmpty: Bool = false) -> [Setting]? {
         guard let member = self[key] else { return nil }

@@ -35,22 +35,16 @@ package struct OpeningConfiguration: Sendable {
     /// Reads the members of a business's file.
     static func read(_ reader: inout ObjectReader) -> OpeningConfiguration {
         var opening = OpeningConfiguration()
-        opening.disclosure = text("disclosure", &reader)
+        opening.disclosure = reader.customerText("disclosure").map { Localized($0) }
         opening.firstAnswer = reader.object("firstAnswer") { reader in
             reader.require("text", hint: "write what a customer reads while the handler works")
-            let text = text("text", &reader)
+            let text = reader.customerText("text")
             var after = Duration.seconds(4)
             reader.set(&after, "afterSeconds", in: 1...30)
-            return text.map { FirstAnswer(text: $0, after: after) }
+            return text.map { FirstAnswer(text: Localized($0), after: after) }
         }
         opening.terms = reader.object("terms", terms)
         return opening
-    }
-
-    private static func text(_ key: String, _ reader: inout ObjectReader) -> Localized<String>? {
-        guard let text = reader.text(key) else { return nil }
-        PeopleConfiguration.check(text, &reader)
-        return Localized(text.text)
     }
 
     private static func terms(_ reader: inout ObjectReader) -> RichLink? {

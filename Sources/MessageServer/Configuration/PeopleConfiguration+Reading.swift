@@ -80,9 +80,7 @@ extension PeopleConfiguration {
     static func readTexts(_ reader: inout ObjectReader) -> [ServerText: Localized<String>] {
         var texts: [ServerText: Localized<String>] = [:]
         for key in ServerText.allCases {
-            guard let setting = key.setting, let text = reader.text(setting) else { continue }
-            check(text, &reader)
-            texts[key] = Localized(text.text)
+            texts[key] = key.setting.flatMap { reader.customerText($0) }.map { Localized($0) }
         }
         return texts
     }
@@ -98,23 +96,23 @@ extension PeopleConfiguration {
         }
     }
 
-    /// Reports a text that is empty or too long.
-    static func check(_ text: Setting, _ reader: inout ObjectReader) {
-        guard text.text.allSatisfy(\.isWhitespace) || text.text.utf8.count > maximumTextBytes else { return }
-        reader.report(
-            text, "is empty or longer than \(maximumTextBytes) bytes", hint: "write what customers are told")
-    }
 }
 
 extension ObjectReader {
+    /// Reads a text for customers; reports one that is empty or too long.
+    mutating func customerText(_ key: String) -> String? {
+        guard let text = text(key) else { return nil }
+        let maximum = PeopleConfiguration.maximumTextBytes
+        if text.text.allSatisfy(\.isWhitespace) || text.text.utf8.count > maximum {
+            report(text, "is empty or longer than \(maximum) bytes", hint: "write what customers are told")
+        }
+        return text.text
+    }
+
     /// Reads the languages of a text of the server into `text`.
     mutating func languages(of key: ServerText, _ text: inout Localized<String>) {
         _ = object(key.rawValue) { reader in
-            text.languages = reader.languages { reader, language in
-                guard let text = reader.text(language) else { return nil }
-                PeopleConfiguration.check(text, &reader)
-                return text.text
-            }
+            text.languages = reader.languages { $0.customerText($1) }
             return ()
         }
     }

@@ -132,10 +132,8 @@ extension PeopleConfiguration {
         _ reader: inout ObjectReader, _ known: inout Set<String>, _ named: inout [Setting]
     ) -> QueueConfiguration? {
         reader.require("id", hint: "write an id such as returns")
-        let id = reader.value("id", SettingFormat.tokenName) ?? ""
-        if !id.isEmpty, !known.insert(id).inserted {
-            reader.problem("has the id of another queue", hint: "name each queue differently")
-        }
+        let id = reader.identifier(
+            &known, "has the id of another queue", hint: "name each queue differently")
         var queue = QueueConfiguration(id: id)
         queue.name = reader.value("name", SettingFormat.personText) ?? id
         queue.languages = reader.texts("languages")?.map(\.text) ?? []

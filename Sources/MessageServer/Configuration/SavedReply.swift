@@ -112,10 +112,8 @@ extension PeopleConfiguration {
         reader.require(
             "id", "title",
             hint: "write {\"id\": \"hours\", \"title\": \"Hours\", \"text\": \"We open at 9.\"}")
-        let id = reader.value("id", SettingFormat.tokenName) ?? ""
-        if !id.isEmpty, !known.insert(id).inserted {
-            reader.problem("has the id of another saved reply", hint: "name each one differently")
-        }
+        let id = reader.identifier(
+            &known, "has the id of another saved reply", hint: "name each one differently")
         let (title, text) = (reader.text("title"), reader.text("text"))
         let (message, queue) = (reader.anyObject("message"), reader.text("queue"))
         let json = JSONWriter.object { writer in
