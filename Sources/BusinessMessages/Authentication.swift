@@ -19,7 +19,7 @@ public struct Authentication: Sendable {
     }
 
     /// How the authentication request ended.
-    public enum Result: Sendable {
+    public enum Result: String, Sendable {
         /// The customer signed in; Apple wrote `authenticated`, `success` or `completed`.
         case succeeded
         /// Signing in failed; Apple wrote `failed` or `failure`.

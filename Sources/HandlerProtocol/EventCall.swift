@@ -142,7 +142,7 @@ package enum EventCall {
             }
         case .authentication(let authentication):
             writer.object("authentication") { writer in
-                writer.field("status", authentication.result.name)
+                writer.field("status", authentication.result.rawValue)
                 writer.field("error", authentication.errorCode ?? authentication.problems.first?.name)
             }
         case .applePay(let payment):
@@ -233,18 +233,6 @@ extension Tapback.Target {
         case .text(let text): text
         case .attachment(let words): words
         case .businessMessages(let count): "\(count) Business Message\(count == 1 ? "" : "s")"
-        }
-    }
-}
-
-extension Authentication.Result {
-    /// The name in the protocol.
-    fileprivate var name: String {
-        switch self {
-        case .succeeded: "succeeded"
-        case .failed: "failed"
-        case .cancelled: "cancelled"
-        case .unknown: "unknown"
         }
     }
 }

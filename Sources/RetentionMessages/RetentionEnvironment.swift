@@ -9,12 +9,7 @@ public enum RetentionEnvironment: String, Sendable, Hashable, CaseIterable {
     case production = "Production"
 
     /// The name in paths, files and commands: `sandbox` or `production`.
-    public var name: String {
-        switch self {
-        case .sandbox: "sandbox"
-        case .production: "production"
-        }
-    }
+    public var name: String { rawValue.lowercased() }
 
     /// The environment with this ``name``; nil for every other text.
     public init?(name: String) {

@@ -114,14 +114,7 @@ extension Substring {
 
     /// The text with its letters and signs outside of ASCII, and the signs that no address has, in percent-encoding.
     fileprivate var percentEncoded: String {
-        utf8.reduce(into: "") { text, byte in
-            if (0x21..<0x7F).contains(byte), !"\"<>\\^`{|}".utf8.contains(byte) {
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                text += "%" + (digits.count < 2 ? "0" : "") + digits
-            }
-        }
+        Array(utf8).percentEncoded { (0x21..<0x7F).contains($0) && !"\"<>\\^`{|}".utf8.contains($0) }
     }
 }
 

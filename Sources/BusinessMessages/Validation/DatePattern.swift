@@ -52,7 +52,7 @@ package struct DatePattern: Sendable {
     private static let maximumBytes = 256
 
     /// The pattern as text.
-    let text: String
+    package let text: String
     private let parts: [Part]
 
     private init(_ parts: [Part], _ text: String) {

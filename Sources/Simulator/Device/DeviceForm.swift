@@ -22,7 +22,7 @@ package struct DeviceForm: Sendable {
         /// A line for each item: `1 Cash`; for a page without items, one line that says which text it accepts.
         package var offered: [String] {
             switch type {
-            case "datePicker": ["a date as \(DeviceDate(source["options"]).format) or yyyy-MM-dd"]
+            case "datePicker": ["a date as \(DeviceDate(source["options"]).pattern.text) or yyyy-MM-dd"]
             case "input": ["a text" + (isRequired ? "" : ", or nothing")]
             default: items.enumerated().map { "\($0 + 1) \($1.title)" }
             }
@@ -179,23 +179,20 @@ extension DeviceForm.Page {
         _ texts: [String], today: CalendarDate
     ) throws(DeviceAnswerError) -> DeviceForm.Answer.Item {
         let rules = DeviceDate(source["options"])
-        guard let text = texts.last else {
-            return item(for: rules.start ?? today, rules)
-        }
+        guard let text = texts.last else { return item(for: rules.start ?? today, rules) }
         guard let date = rules.date(in: text) else {
-            throw .refusedAnswer(
-                page: identifier, text, expected: "it is no date of the form \(rules.format)")
+            throw refused(text, "it is no date of the form \(rules.pattern.text)")
         }
         if let minimum = rules.minimum, date < minimum {
-            throw .refusedAnswer(
-                page: identifier, text, expected: "the earliest date is \(rules.pattern.text(of: minimum))")
+            throw refused(text, "the earliest date is \(rules.pattern.text(of: minimum))")
         }
-        if rules.maximum ?? today < date {
-            throw .refusedAnswer(
-                page: identifier, text,
-                expected: "the latest date is \(rules.pattern.text(of: rules.maximum ?? today))")
-        }
+        let maximum = rules.maximum ?? today
+        if maximum < date { throw refused(text, "the latest date is \(rules.pattern.text(of: maximum))") }
         return item(for: date, rules)
+    }
+
+    private func refused(_ text: String, _ expected: String) -> DeviceAnswerError {
+        .refusedAnswer(page: identifier, text, expected: expected)
     }
 
     /// The answer for a date, whose value is midnight in the device's time zone, as Apple sends it.
@@ -216,13 +213,13 @@ extension DeviceForm.Page {
         let isMultiline = options?["inputType"]?.string == "multiline"
         let maximum = options?["maximumCharacterCount"]?.int ?? (isMultiline ? 300 : 30)
         if text.count > maximum {
-            throw .refusedAnswer(page: identifier, text, expected: "at most \(maximum) characters")
+            throw refused(text, "at most \(maximum) characters")
         }
         if let pattern = options?["regex"]?.string, !pattern.isEmpty {
             // A device ignores a pattern that it cannot parse; `balloon validate` reports such a pattern. A text
             // is accepted when its match cannot be decided within the limits.
             if RegularExpression(pattern)?.matchesWhole(text) == .absent {
-                throw .refusedAnswer(page: identifier, text, expected: "it must match \(pattern)")
+                throw refused(text, "it must match \(pattern)")
             }
         }
         let prefix = isMultiline ? "" : options?["prefixText"]?.string ?? ""
@@ -233,16 +230,12 @@ extension DeviceForm.Page {
 /// The options of a date page.
 private struct DeviceDate {
     let pattern: DatePattern
-    /// The pattern as text, such as `MM/dd/yyyy`.
-    let format: String
     let start: CalendarDate?
     let minimum: CalendarDate?
     let maximum: CalendarDate?
 
     init(_ options: JSONValue?) {
-        let given = options?["dateFormat"]?.string
-        let pattern = given.flatMap { DatePattern($0) } ?? .standard
-        format = given.flatMap { DatePattern($0) == nil ? nil : $0 } ?? "MM/dd/yyyy"
+        let pattern = options?["dateFormat"]?.string.flatMap { DatePattern($0) } ?? .standard
         func date(_ name: String) -> CalendarDate? {
             options?[name]?.string.flatMap { pattern.date(in: $0) ?? DatePattern.iso.date(in: $0) }
         }
