@@ -1,4 +1,3 @@
-import BalloonPOSIX
 import BalloonWire
 package import BusinessMessages
 

@@ -1,4 +1,3 @@
-import BalloonPOSIX
 import BalloonTransport
 package import BusinessMessages
 
@@ -12,7 +11,7 @@ extension GatewayClient {
         _ reference: StoredReference, for business: BusinessID, into hold: ContentHold,
         within duration: Duration? = nil
     ) async throws(GatewayError) -> DownloadedFile {
-        let deadline = duration.map { Deadline(in: $0) }
+        let deadline = duration.map { ContinuousClock.now + $0 }
         let maximumBytes = configuration.maximumAttachmentBytes
         if let size = reference.sizeBytes, size > maximumBytes {
             throw .payloadTooLarge(maximumBytes: maximumBytes)

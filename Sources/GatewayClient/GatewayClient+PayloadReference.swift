@@ -13,7 +13,7 @@ extension GatewayClient {
     @concurrent package func resolve(
         _ reference: PayloadReference, for business: BusinessID, within duration: Duration
     ) async throws(GatewayError) -> [UInt8] {
-        let deadline = Deadline(in: duration)
+        let deadline = ContinuousClock.now + duration
         let stored = try StoredReference(reference)
         if let size = stored.sizeBytes, size > configuration.maximumDownloadBytes {
             throw .payloadTooLarge(maximumBytes: configuration.maximumDownloadBytes)
@@ -35,7 +35,7 @@ extension GatewayClient {
     /// Asks the gateway for the download address of a file; throws when the download policy refuses that
     /// address.
     func downloadAddress(
-        of reference: StoredReference, for business: BusinessID, until deadline: Deadline?
+        of reference: StoredReference, for business: BusinessID, until deadline: ContinuousClock.Instant?
     ) async throws(GatewayError) -> DownloadAddress {
         let source = [("source-id", business.rawValue)]
         let answer = try await ask(
@@ -58,7 +58,7 @@ extension GatewayClient {
     }
 
     private func download(
-        _ address: DownloadAddress, until deadline: Deadline
+        _ address: DownloadAddress, until deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> [UInt8] {
         let maximumBytes = configuration.maximumDownloadBytes
         let request = TransportRequest(
@@ -74,7 +74,7 @@ extension GatewayClient {
     }
 
     private func decode(
-        _ payload: [UInt8], bid: String, for business: BusinessID, until deadline: Deadline
+        _ payload: [UInt8], bid: String, for business: BusinessID, until deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> [UInt8] {
         do {
             return try await decodeOnce(payload, bid: bid, for: business, until: deadline)
@@ -99,7 +99,7 @@ extension GatewayClient {
     }
 
     private func decodeOnce(
-        _ payload: [UInt8], bid: String, for business: BusinessID, until deadline: Deadline
+        _ payload: [UInt8], bid: String, for business: BusinessID, until deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> [UInt8] {
         let fields = [
             ("source-id", business.rawValue), ("bid", bid), ("accept", "*/*"), ("accept-encoding", "gzip"),

@@ -1,6 +1,5 @@
 import BalloonPOSIX
 package import BalloonTransport
-import BalloonWire
 package import BusinessMessages
 package import Logging
 import Synchronization
@@ -159,14 +158,14 @@ package final class GatewayClient: Sendable {
     /// This is for requests that fetch content. Requests that send a message or upload its content use
     /// ``attempt(_:_:number:)``, which never retries: its caller decides about retries.
     func perform(
-        _ call: GatewayCall, _ request: TransportRequest, until deadline: Deadline?
+        _ call: GatewayCall, _ request: TransportRequest, until deadline: ContinuousClock.Instant?
     ) async throws(GatewayError) -> TransportResponse {
         var request = request
         var number = 0
         retryBudget.earn()
         while true {
             number += 1
-            if let remaining = deadline?.remaining {
+            if let remaining = deadline.map({ $0 - .now }) {
                 guard remaining > .zero else { throw .deadlineExceeded }
                 request.timeout = min(request.timeout, remaining)
             }
@@ -176,7 +175,7 @@ package final class GatewayClient: Sendable {
                 guard error.isRetryable, error != .cancelled else { throw error }
                 let delay = configuration.retries.delay(
                     afterAttempt: number, retryAfter: error.retryAfter, random: .random(in: 0...1))
-                guard let delay, deadline.map({ delay < $0.remaining }) ?? true, retryBudget.spend() else {
+                guard let delay, deadline.map({ .now + delay < $0 }) ?? true, retryBudget.spend() else {
                     throw error
                 }
                 logger.info(
