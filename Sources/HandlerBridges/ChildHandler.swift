@@ -316,13 +316,8 @@ extension ChildHandler {
         let initialization = Initialization(
             business: request.business, slug: request.slug, configuration: request.binding["config"],
             maximumInFlight: request.maximumInFlight, deadline: request.deadline)
-        let answer = await session.call(within: timings.handshake) { id in
-            RPCLine.request(id: id, method: Method.initialize) { initialization.write(to: &$0) }
-        }
         do {
-            let introduction = try Introduction(try answer.get())
-            await session.introduced()
-            return introduction
+            return try await session.introduce(initialization)
         } catch {
             let reason = (error as? BridgeError)?.reason ?? "\(error)"
             var metadata: Logger.Metadata = ["reason": "\(reason)"]

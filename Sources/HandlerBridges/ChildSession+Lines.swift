@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import Dispatch
 import HandlerKit
 import HandlerProtocol
 import Logging

@@ -1,7 +1,7 @@
 package import BalloonPOSIX
 import Dispatch
 package import HandlerKit
-import HandlerProtocol
+package import HandlerProtocol
 package import Logging
 
 /// One child process from start to end, with its calls and messages.
@@ -165,7 +165,19 @@ package actor ChildSession {
     package var hasReadAll: Bool { input?.isDrained ?? true }
 
     /// Marks the handshake as complete; from then on the child is not killed for noise lines.
-    package func introduced() { isIntroduced = true }
+    func introduced() { isIntroduced = true }
+
+    /// Completes the handshake: sends `initialize`, and returns how the child introduces itself.
+    ///
+    /// Throws a ``BridgeError`` or, for an answer that breaks the protocol, a `HandlerProtocolError`.
+    package func introduce(_ initialization: Initialization) async throws -> Introduction {
+        let answer = await call(within: timings.handshake) { id in
+            RPCLine.request(id: id, method: Method.initialize) { initialization.write(to: &$0) }
+        }
+        let introduction = try Introduction(try answer.get())
+        introduced()
+        return introduction
+    }
 
     /// Tells the program that a call was cancelled, and checks for life when it did not answer or read.
     func check(after error: BridgeError, cancelling call: (inout JSONWriter) -> Void) {

@@ -93,25 +93,17 @@ struct HandlerCheck: Sendable {
         let initialization = Initialization(
             business: BusinessID("00000000-0000-4000-8000-000000000002"), slug: "check",
             configuration: configuration, maximumInFlight: 16, deadline: deadline)
-        let answer = await session.call(within: timings.handshake) { id in
-            RPCLine.request(id: id, method: Method.initialize) { initialization.write(to: &$0) }
-        }
-        switch answer {
-        case .success(let result):
-            do throws(HandlerProtocolError) {
-                let introduction = try Introduction(result)
-                await session.introduced()
-                return .success(introduction)
-            } catch {
-                return .failure(
-                    .failed("\(error)", correction: "answer initialize as the protocol specifies"))
-            }
-        case .failure(.refused(let failure)):
+        do {
+            return .success(try await session.introduce(initialization))
+        } catch BridgeError.refused(let failure) {
             return .failure(
                 .failed(
                     "initialize was refused: \(failure.message)",
                     correction: "pass the configuration that the handler needs with --config"))
-        case .failure(let error): return .failure(await failure(error, session))
+        } catch let error as BridgeError {
+            return .failure(await failure(error, session))
+        } catch {
+            return .failure(.failed("\(error)", correction: "answer initialize as the protocol specifies"))
         }
     }
 
