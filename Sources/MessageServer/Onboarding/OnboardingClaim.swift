@@ -1,4 +1,4 @@
-package import BalloonJSON
+import BalloonJSON
 package import BalloonPOSIX
 
 /// A visitor's unverified statement on the landing page that a business of Apple Business Register wants this
@@ -16,15 +16,15 @@ package struct OnboardingClaim: Sendable, Equatable {
     }
 
     /// The business's identifier in the form of the configuration, without the prefix `urn:biz:`.
-    package let business: String
+    package private(set) var business = ""
     /// The business's name; empty when Apple sent none, as for internal test accounts.
-    package let name: String
+    package private(set) var name = ""
     /// The address of the business's logo, as text; empty when Apple sent none.
-    package let logo: String
+    package private(set) var logo = ""
     /// The e-mail address or telephone number that the person wrote into the form of the landing page; empty until the form is sent.
-    package let contact: String
+    package private(set) var contact = ""
     /// The time at which the server received the claim.
-    package let receivedAt: Timestamp
+    package private(set) var receivedAt = Timestamp(milliseconds: 0)
 
     /// The maximum bytes of an identifier.
     static let maximumIDBytes = 128
@@ -63,29 +63,17 @@ package struct OnboardingClaim: Sendable, Equatable {
         return value
     }
 
-    /// Parses a file; nil when it is damaged.
-    init?(_ json: [UInt8]) {
-        guard let root = (try? JSONDocument(json))?.root, let business = root["business"]?.string,
-            let receivedAt = root["receivedAt"]?.string.flatMap({ Timestamp(rfc3339: $0) })
-        else { return nil }
-        self.business = business
-        name = root["name"]?.string ?? ""
-        logo = root["logo"]?.string ?? ""
-        contact = root["contact"]?.string ?? ""
-        self.receivedAt = receivedAt
-    }
+    private init() {}
 
-    var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 512) { write(to: &$0) }
-    }
-
-    /// Writes the claim's members.
-    package func write(to writer: inout JSONWriter) {
-        writer.fields([
-            "business": business, "name": name, "logo": logo, "contact": contact,
-            "receivedAt": receivedAt.rfc3339,
+    /// The content of a claim's file.
+    package static let form = JSONObjectForm(
+        OnboardingClaim(),
+        [
+            JSONField("business", \.business, .text), JSONField("name", \.name, .text, missing: ""),
+            JSONField("logo", \.logo, .text, missing: ""),
+            JSONField("contact", \.contact, .text, missing: ""),
+            JSONField("receivedAt", \.receivedAt, .time),
         ])
-    }
 
     /// Returns the content of a configuration file of the business, for the folder `businesses`.
     ///

@@ -43,7 +43,7 @@ package final class OnboardingClaims: Sendable {
             let prefix = Hex.encode(SHA256.hash(Array(claim.business.utf8))).prefix(Self.digits)
             let free = (1...Self.maximumPerBusiness).map { "\(prefix)-\($0)" }.first { !names.contains($0) }
             guard let name = free else { throw Refusal.businessFull }
-            try AtomicFile.write(claim.json, to: path(name))
+            try AtomicFile.write(OnboardingClaim.form.json(claim), to: path(name))
             return name
         }
     }
@@ -56,7 +56,7 @@ package final class OnboardingClaims: Sendable {
         var damaged: [String] = []
         for name in try names() {
             guard let bytes = try read(name) else { continue }
-            guard let claim = OnboardingClaim(bytes) else {
+            guard let claim = OnboardingClaim.form.value(bytes) else {
                 damaged.append(name)
                 continue
             }
@@ -67,7 +67,7 @@ package final class OnboardingClaims: Sendable {
 
     /// The claim with this name; nil when there is none, or it has expired or is damaged.
     package func claim(_ name: String, at now: Timestamp) throws(SystemError) -> OnboardingClaim? {
-        guard Self.isName(name), let claim = try read(name).flatMap({ OnboardingClaim($0) }),
+        guard Self.isName(name), let claim = try read(name).flatMap({ OnboardingClaim.form.value($0) }),
             !Self.hasExpired(claim, at: now)
         else { return nil }
         return claim
@@ -87,7 +87,7 @@ package final class OnboardingClaims: Sendable {
     func sweep(at now: Timestamp) throws(SystemError) {
         for name in try names() {
             // A damaged file has no readable time of arrival, so it never expires; an operator drops it.
-            guard let claim = try read(name).flatMap({ OnboardingClaim($0) }) else { continue }
+            guard let claim = try read(name).flatMap({ OnboardingClaim.form.value($0) }) else { continue }
             if Self.hasExpired(claim, at: now) { _ = try drop(name) }
         }
     }

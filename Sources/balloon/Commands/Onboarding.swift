@@ -124,7 +124,7 @@ struct Onboarding: ParsableCommand {
     private static func json(_ name: String, _ claim: OnboardingClaim) -> String {
         jsonLine { writer in
             writer.field("claim", name)
-            claim.write(to: &writer)
+            OnboardingClaim.form.write(claim, to: &writer)
         }
     }
 }
