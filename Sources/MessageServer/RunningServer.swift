@@ -31,7 +31,7 @@ package final class RunningServer: Sendable {
     let admin: HTTPServer?
     /// The inspector's listener; nil when it is off.
     let inspector: Inspector?
-    private let boundAdmin: BoundAddress
+    private let connections: ListenerConnections
     let api: BusinessAPI
     let events: EventHub
     let typing: TypingIndicators
@@ -143,8 +143,7 @@ package final class RunningServer: Sendable {
             flow: signInFlow,
             audit: SignInAudit(requests: store.requests, settings: signIns))
         let refusedReads = RefusedReads(observer)
-        let boundAdmin = BoundAddress()
-        let listeners = ListenerConnections(admin: boundAdmin)
+        let listeners = ListenerConnections()
         let status = StatusRoute(
             version: version, checks: checks, store: store, deadReversals: { payments.deadLetters },
             registry: registry, connections: listeners,
@@ -182,10 +181,9 @@ package final class RunningServer: Sendable {
                         + [DeliveryRoute(store: store, registry: registry, watch: observer).route],
                     describeRefusal: RefusedReads(logged).describe),
             shards: configuration.limits.shards, logger: logger)
-        listeners.serve(with: http)
         let access = APIAccess(
             configuration.api, businesses: configuration.businesses, isSecure: tls != nil
-        ) { boundAdmin.address }
+        ) { listeners.adminAddress }
         let api = BusinessAPI(
             access, cursors: APICursor(secret: configuration.secret, store: store.identity),
             numbers: RecordNumbers(key: store.recordKey, store: store.identity), audit: audit,
@@ -219,7 +217,7 @@ package final class RunningServer: Sendable {
             maximumUploadBytes: { current.attachments.maximumBytes })
         self.events = events
         self.typing = typing
-        self.boundAdmin = boundAdmin
+        connections = listeners
         self.api = api
         self.labels = labels
         let merchantCertificates = MerchantCertificates([])
@@ -247,12 +245,12 @@ package final class RunningServer: Sendable {
                 describeRefusal: api.describe)
             return try HTTPServer(listeners: [listener], shards: 1, logger: logger)
         }
-        boundAdmin.serve(with: admin)
+        listeners.serve(with: http, admin: admin)
         applySettings()
     }
 
     /// The bound address of the admin listener; nil when there is none.
-    package var adminAddress: SocketAddress? { boundAdmin.address }
+    package var adminAddress: SocketAddress? { connections.adminAddress }
 
     /// The checks of a ``Watchdog``: each shard of the listeners, and the journal's writer.
     package var progressChecks: [Watchdog.Check] {
@@ -330,7 +328,7 @@ package final class RunningServer: Sendable {
     /// Binds the admin listener; a default address that cannot be bound is a warning.
     private func bindAdmin() async throws {
         do {
-            boundAdmin.address = try await admin?.bind().first
+            connections.adminAddress = try await admin?.bind().first
         } catch {
             guard case .optional = configuration.adminListen else { throw error }
             logger.warning(
