@@ -191,7 +191,7 @@ extension APIAccess.State {
         } catch {
             let attempts = failures.count(peer, now: now)
             guard attempts.isExceeded else { throw error }
-            throw APIProblem(.tooManyFailures).field("Retry-After", "\(attempts.resetSeconds)")
+            throw APIProblem(.tooManyFailures, retryAfter: attempts.resetSeconds)
         }
     }
 

@@ -65,10 +65,9 @@ extension APIOperations {
 
     private var unavailable: APIProblem {
         guard case .loading(let part) = store.indexPhase else {
-            return APIProblem(.indexLoading).field("Retry-After", "1")
+            return APIProblem(.indexLoading, retryAfter: 1)
         }
-        return APIProblem(.indexLoading, "\(Int(part * 100)) % of the index are read").field(
-            "Retry-After", "1")
+        return APIProblem(.indexLoading, "\(Int(part * 100)) % of the index are read", retryAfter: 1)
     }
 
     private func query(_ request: APIRequest) throws -> Store.ConversationQuery {

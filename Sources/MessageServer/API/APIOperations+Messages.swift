@@ -140,7 +140,7 @@ extension APIOperations {
         } catch ConversationFiles.UnfinishedSearch.tooManyLines {
             throw APIProblem(.unavailable, "the message is not among the last lines: read it by its number")
         } catch ConversationFiles.UnfinishedSearch.tooSlow {
-            throw APIProblem(.unavailable, "the conversation is being read").field("Retry-After", "1")
+            throw APIProblem(.unavailable, "the conversation is being read", retryAfter: 1)
         }
     }
 }

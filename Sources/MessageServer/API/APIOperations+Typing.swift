@@ -27,11 +27,9 @@ extension APIOperations {
         case .begun: return APIAnswer { $0.field("typing", true) }
         case .tooSoon:
             throw APIProblem(
-                .tooManyRequests, "a conversation's indicator is sent once in 3 seconds"
-            ).field("Retry-After", "3")
+                .tooManyRequests, "a conversation's indicator is sent once in 3 seconds", retryAfter: 3)
         case .tooMany:
-            throw APIProblem(.unavailable, "too many conversations show that somebody types")
-                .field("Retry-After", "3")
+            throw APIProblem(.unavailable, "too many conversations show that somebody types", retryAfter: 3)
         }
     }
 }

@@ -61,18 +61,18 @@ struct APIProblem: Error, Sendable, Equatable {
         let json: [UInt8]
     }
 
-    init(_ kind: Kind, _ detail: String? = nil, parameter: String? = nil) {
+    /// With `retryAfter`, the answer tells the caller to wait that many seconds.
+    init(_ kind: Kind, _ detail: String? = nil, parameter: String? = nil, retryAfter: Int? = nil) {
         self.kind = kind
         status = kind.status
         self.detail = detail
         self.parameter = parameter
+        if let retryAfter { fields = [Field(name: "Retry-After", value: "\(retryAfter)")] }
     }
 
     /// A problem with a value of the request's body.
     init(_ kind: Kind, _ detail: String? = nil, at value: JSONValue) {
-        self.kind = kind
-        status = kind.status
-        self.detail = detail
+        self.init(kind, detail)
         let (line, column) = value.position
         place = Place(pointer: value.pointer, line: line, column: column)
     }

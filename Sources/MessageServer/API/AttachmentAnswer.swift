@@ -77,7 +77,7 @@ struct AttachmentAnswer {
         _ request: APIRequest, _ responder: APIResponder
     ) async throws {
         guard let download = responder.api.downloads.begin(request.token.name) else {
-            throw APIProblem(.unavailable, "the token has too many downloads").field("Retry-After", "5")
+            throw APIProblem(.unavailable, "the token has too many downloads", retryAfter: 5)
         }
         defer { download.release() }
         let writer = responder.stream(

@@ -63,8 +63,7 @@ final class InFlightOperations: Sendable {
     /// Counts a request that does `what`; throws ``APIProblem`` when the token has too many such requests.
     func permit(for token: APIToken, to what: String) throws(APIProblem) -> OperationPermit {
         guard let permit = begin(token.name) else {
-            throw APIProblem(.unavailable, "too many requests of the token \(what)")
-                .field("Retry-After", "1")
+            throw APIProblem(.unavailable, "too many requests of the token \(what)", retryAfter: 1)
         }
         return permit
     }
@@ -82,7 +81,7 @@ final class InFlightOperations: Sendable {
 extension APIProblem {
     /// The problem of a request that used up its limit for reading the journal before it found the message.
     static var journalUnread: APIProblem {
-        APIProblem(.unavailable, "the journal is being read").field("Retry-After", "1")
+        APIProblem(.unavailable, "the journal is being read", retryAfter: 1)
     }
 }
 

@@ -20,16 +20,14 @@ extension EventHub {
             state.usedAt = .now
             let own = state.channels.filter { $0.key.token == filter.token }
             guard own.values.reduce(0, { $0 + $1.followerCount }) < maximumStreams else {
-                throw APIProblem(.unavailable, "the token has too many open streams")
-                    .field("Retry-After", "15")
+                throw APIProblem(.unavailable, "the token has too many open streams", retryAfter: 15)
             }
             if let channel = own[filter] {
                 channel.arriving.add(1, ordering: .relaxed)
                 return (channel, false)
             }
             guard own.count < Self.maximumChannels else {
-                throw APIProblem(.unavailable, "the token follows too many different filters")
-                    .field("Retry-After", "15")
+                throw APIProblem(.unavailable, "the token follows too many different filters", retryAfter: 15)
             }
             let channel = Channel()
             channel.arriving.add(1, ordering: .relaxed)
@@ -93,8 +91,7 @@ extension EventHub {
         let page = try state.withLock { state throws(APIProblem) in
             guard !state.isClosed else { throw APIProblem(.unavailable, "the server is stopping") }
             guard state.pages.values.count(where: { $0.token.name == token.name }) < Self.maximumPages else {
-                throw APIProblem(.unavailable, "too many pages of the token wait for events")
-                    .field("Retry-After", "1")
+                throw APIProblem(.unavailable, "too many pages of the token wait for events", retryAfter: 1)
             }
             state.lastPage += 1
             let page = Page(state.lastPage, of: token)

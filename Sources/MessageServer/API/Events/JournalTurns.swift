@@ -32,9 +32,8 @@ final class JournalTurns: Sendable {
         }
         guard !isAdmitted else { return }
         throw APIProblem(
-            .unavailable, "too many event streams of the token wait to read older events; try again later"
-        )
-        .field("Retry-After", "5")
+            .unavailable, "too many event streams of the token wait to read older events; try again later",
+            retryAfter: 5)
     }
 
     /// Removes a follower that has no turn.

@@ -57,7 +57,7 @@ extension APIOperations {
                 case .busy: ("the business or the token has too many uploads at the moment", 5)
                 case .full: ("the business has too many uploaded attachments that no message uses", 600)
                 }
-            throw APIProblem(.unavailable, detail).field("Retry-After", "\(seconds)")
+            throw APIProblem(.unavailable, detail, retryAfter: seconds)
         } catch let error as SystemError {
             throw StoreError.unavailable(path: uploads, error)
         }
