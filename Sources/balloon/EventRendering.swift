@@ -64,15 +64,6 @@ enum EventRendering {
         }
     }
 
-    /// The status that a command gave a message: `{"record":12,"status":"retried","replay":31}` or
-    /// `{"record":12,"status":"dropped"}`.
-    static func json(_ record: UInt64, _ status: JournalEvent.Status, replay: UInt64? = nil) -> String {
-        jsonLine([
-            "record": Int(clamping: record), "status": status.rawValue,
-            "replay": replay.map { Int(clamping: $0) },
-        ])
-    }
-
     private static func status(_ event: JournalEvent) -> String {
         let count = event.replies.count
         let exceptions = ReplyState.Status.allCases.compactMap { status -> String? in

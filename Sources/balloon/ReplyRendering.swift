@@ -33,12 +33,6 @@ enum ReplyRendering {
         }
     }
 
-    /// The status that a command gave a reply: `{"reply":"57.1","status":"retried","replay":91}` or
-    /// `{"reply":"57.1","status":"dropped"}`.
-    static func json(_ reply: ReplyID, _ status: ReplyState.Status, replay: UInt64? = nil) -> String {
-        jsonLine(["reply": "\(reply)", "status": status.rawValue, "replay": replay.map { Int(clamping: $0) }])
-    }
-
     /// A queued reply in the form of a conversation line, before that line is written.
     static func conversationText(_ reply: JournalReply) -> String {
         terminalText("\(reply.decidedAt)  business  \(summary(reply))  (queued)") + "\n"

@@ -25,17 +25,10 @@ enum ReversalRendering {
     static func json(_ reversal: AttemptReversal) -> String {
         let attempt = reversal.attempt
         return jsonLine([
-            "attempt": attempt.id, "kind": kind, "at": attempt.changedAt.rfc3339,
+            "attempt": attempt.id, "kind": "reversal", "at": attempt.changedAt.rfc3339,
             "status": attempt.state.rawValue, "business": reversal.business.rawValue,
             "customer": reversal.customer.rawValue, "amount": attempt.amount, "currency": reversal.currency,
             "reference": attempt.reference, "attempts": attempt.failures,
         ])
     }
-
-    /// The status that a command gave a reversal: `{"attempt":"…","kind":"reversal","status":"dropped"}`.
-    static func json(_ attempt: String, status: String) -> String {
-        jsonLine(["attempt": attempt, "kind": kind, "status": status])
-    }
-
-    private static let kind = "reversal"
 }

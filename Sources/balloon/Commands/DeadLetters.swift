@@ -131,7 +131,7 @@ struct DeadLetters: AsyncParsableCommand {
             for result in results {
                 options.write(
                     "\(result.record) \(result.isRepetition ? "already" : "is") retried as \(result.replay)\n",
-                    json: EventRendering.json(result.record, .retried, replay: result.replay))
+                    json: DeadLetterName.event(result.record).json(.retried, replay: result.replay))
             }
         }
 
@@ -148,8 +148,7 @@ struct DeadLetters: AsyncParsableCommand {
                 let verb = reversal.isDeadLetter ? "is" : "already"
                 options.write(
                     "\(reversal.attempt.id) \(verb) retried\n",
-                    json: ReversalRendering.json(
-                        reversal.attempt.id, status: ReplyState.Status.retried.rawValue))
+                    json: DeadLetterName.reversal(attempt: reversal.attempt.id).json(.retried))
             }
         }
 
@@ -177,7 +176,7 @@ struct DeadLetters: AsyncParsableCommand {
                 let verb = result.isRepetition ? "already retried" : "is sent again"
                 options.write(
                     "\(result.reply) \(verb) as \(result.record).1\n",
-                    json: ReplyRendering.json(result.reply, .retried, replay: result.record))
+                    json: DeadLetterName.reply(result.reply).json(.retried, replay: result.record))
             }
         }
 
@@ -218,12 +217,12 @@ struct DeadLetters: AsyncParsableCommand {
                 for dropped in try await ControlOperations.dropReplies.run(
                     .selected(selection), data: try options.data)
                 {
-                    options.writeDropped(dropped.reply, isRepetition: false)
+                    options.writeDropped(.reply(dropped.reply), isRepetition: false)
                 }
                 for record in try await ControlOperations.drop.run(
                     .selected(selection), data: try options.data)
                 {
-                    options.writeDropped(record, isRepetition: false)
+                    options.writeDropped(.event(record), isRepetition: false)
                 }
                 return
             }
@@ -234,7 +233,9 @@ struct DeadLetters: AsyncParsableCommand {
             let before = try await StoreChange.drop(
                 replies.filter(\.isDeadLetter).map(\.id), data: try options.data
             ).union(replies.filter { !$0.isDeadLetter }.map(\.id))
-            for reply in replies { options.writeDropped(reply.id, isRepetition: before.contains(reply.id)) }
+            for reply in replies {
+                options.writeDropped(.reply(reply.id), isRepetition: before.contains(reply.id))
+            }
             let chosen = try choice.events(options)
             if let other = chosen.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
                 throw StoreError.notDead(record: other.record)
@@ -243,7 +244,7 @@ struct DeadLetters: AsyncParsableCommand {
             let repeated = try await ControlOperations.drop.run(
                 .named(chosen.map(\.record)), data: try options.data)
             for event in chosen {
-                options.writeDropped(event.record, isRepetition: repeated.contains(event.record))
+                options.writeDropped(.event(event.record), isRepetition: repeated.contains(event.record))
             }
         }
 
@@ -265,7 +266,8 @@ struct DeadLetters: AsyncParsableCommand {
                 _ = try await ControlOperations.dropReversals.run(dead, data: try options.data)
             }
             for reversal in chosen {
-                options.writeDropped(reversal.attempt.id, isRepetition: !reversal.isDeadLetter)
+                options.writeDropped(
+                    .reversal(attempt: reversal.attempt.id), isRepetition: !reversal.isDeadLetter)
             }
         }
     }
@@ -341,7 +343,7 @@ struct DeadLetterChoice: ParsableArguments {
 }
 
 /// The name of a dead letter: a message's record, a reply's name, or the key of an attempt to pay.
-enum DeadLetterName: ExpressibleByArgument {
+enum DeadLetterName: ExpressibleByArgument, CustomStringConvertible {
     case event(UInt64)
     case reply(ReplyID)
     case reversal(attempt: String)
@@ -359,6 +361,26 @@ enum DeadLetterName: ExpressibleByArgument {
             self = .reply(reply)
         } else {
             return nil
+        }
+    }
+    var description: String {
+        switch self {
+        case .event(let record): "\(record)"
+        case .reply(let reply): "\(reply)"
+        case .reversal(let attempt): attempt
+        }
+    }
+
+    /// The status that a command gave it: `{"record":12,"status":"retried","replay":31}`,
+    /// `{"reply":"57.1","status":"dropped"}` or `{"attempt":"…","kind":"reversal","status":"dropped"}`.
+    func json(_ status: ReplyState.Status, replay: UInt64? = nil) -> String {
+        jsonLine { writer in
+            switch self {
+            case .event(let record): writer.field("record", Int(clamping: record))
+            case .reply(let reply): writer.field("reply", "\(reply)")
+            case .reversal(let attempt): writer.fields(["attempt": attempt, "kind": "reversal"])
+            }
+            writer.fields(["status": status.rawValue, "replay": replay.map { Int(clamping: $0) }])
         }
     }
 }

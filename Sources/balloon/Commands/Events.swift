@@ -116,7 +116,7 @@ struct Events: AsyncParsableCommand {
         func run() async throws {
             let repeated = try await ControlOperations.dropPending.run(records, data: try options.data)
             for record in records {
-                options.writeDropped(record, isRepetition: repeated.contains(record))
+                options.writeDropped(.event(record), isRepetition: repeated.contains(record))
             }
         }
     }

@@ -115,24 +115,8 @@ struct ReadingOptions: ParsableArguments {
         return reversals
     }
 
-    /// Writes that a message was dropped, by this command or by an earlier one.
-    func writeDropped(_ record: UInt64, isRepetition: Bool) {
-        write(dropped(record, isRepetition), json: EventRendering.json(record, .dropped))
-    }
-
-    /// Writes that a reply was dropped, by this command or by an earlier one.
-    func writeDropped(_ reply: ReplyID, isRepetition: Bool) {
-        write(dropped(reply, isRepetition), json: ReplyRendering.json(reply, .dropped))
-    }
-
-    /// Writes that a reversal was dropped, by this command or by an earlier one.
-    func writeDropped(_ attempt: String, isRepetition: Bool) {
-        write(
-            dropped(attempt, isRepetition),
-            json: ReversalRendering.json(attempt, status: ReplyState.Status.dropped.rawValue))
-    }
-
-    private func dropped(_ name: some CustomStringConvertible, _ isRepetition: Bool) -> String {
-        "\(name) \(isRepetition ? "already" : "is") dropped\n"
+    /// Writes that a dead letter was dropped, by this command or by an earlier one.
+    func writeDropped(_ name: DeadLetterName, isRepetition: Bool) {
+        write("\(name) \(isRepetition ? "already" : "is") dropped\n", json: name.json(.dropped))
     }
 }

@@ -74,7 +74,9 @@ struct Replies: AsyncParsableCommand {
             let chosen = found.filter { $0.status != .dropped }.map(\.id)
             let before = try await StoreChange.drop(chosen, data: try options.data)
                 .union(found.filter { $0.status == .dropped }.map(\.id))
-            for reply in found { options.writeDropped(reply.id, isRepetition: before.contains(reply.id)) }
+            for reply in found {
+                options.writeDropped(.reply(reply.id), isRepetition: before.contains(reply.id))
+            }
         }
     }
 }
