@@ -32,22 +32,15 @@ struct ControlSocket {
         }
     }
 
-    /// Sends a request and returns the body of a 200; throws when no server listens, or for any other status.
-    func ask(
-        _ method: String, _ target: String, _ body: [UInt8] = [], timeout: Duration = .seconds(60)
-    ) async throws -> [UInt8] {
-        guard let answer = try await Self.ask(path, method, target, body, timeout: timeout) else {
-            throw CommandFailure.noAnswer(url: terminalText(path))
-        }
-        return try Self.content(answer)
-    }
-
     /// Performs an operation of the running server, and returns the answer as the server wrote it; throws when no server listens.
     func ask<Request, Result>(
         _ operation: ControlOperation<Request, Result>, _ request: Request, timeout: Duration = .seconds(60)
     ) async throws -> [UInt8] {
         let body = operation.method == .get ? [] : operation.request.json(request)
-        return try await ask(operation.method.rawValue, operation.path, body, timeout: timeout)
+        let answer = try await Self.ask(
+            path, operation.method.rawValue, operation.path, body, timeout: timeout)
+        guard let answer else { throw CommandFailure.noAnswer(url: terminalText(path)) }
+        return try Self.content(answer)
     }
 
     /// Sends a request, a POST with `body` if it is given, and returns the body of a 200; nil when no server listens.
@@ -62,15 +55,17 @@ struct ControlSocket {
         return try await ask(path, method, target, body ?? [], timeout: timeout).map(content)
     }
 
-    /// Starts a job of the server and waits without a limit for its end; nil when no server listens.
+    /// Performs an operation as a job of the server, and waits without a limit for its end; nil when no server listens.
     ///
     /// After nil, the caller may change the data directory itself. When `command` is given, first prints how
     /// this command can later resume the wait for the job.
-    static func run(
-        _ job: String, _ target: String, _ body: [UInt8], data: String, resumedBy command: String?
-    ) async throws -> [UInt8]? {
+    static func run<Request, Result>(
+        _ operation: ControlOperation<Request, Result>, _ request: Request, data: String,
+        resumedBy command: String? = nil
+    ) async throws -> Result? {
         guard try exists(in: data) else { return nil }
         let path = data + "/" + ControlRoutes.socketName
+        let job = ControlRoutes.newJob()
         if let command {
             // Printed before the request, so that the user has the job's id even when the command is interrupted.
             StandardStream.error.write(
@@ -79,13 +74,15 @@ struct ControlSocket {
         }
         let answer: TransportResponse
         do throws(TransportError) {
-            guard let first = try await ask(path, "POST", target, body) else { return nil }
+            let body = operation.body(request, job: job)
+            guard let first = try await ask(path, "POST", operation.path, body) else { return nil }
             answer = first
         } catch {
             throw CommandFailure.jobUnanswered(job)
         }
-        guard answer.status == 202 else { return try content(answer) }
-        return try await ControlSocket(data: data).wait(for: job)
+        let done =
+            answer.status == 202 ? try await ControlSocket(data: data).wait(for: job) : try content(answer)
+        return try StoreChange.result(done, operation.answer)
     }
 
     /// Waits for the end of a job without a limit, and returns its result.

@@ -12,21 +12,23 @@ enum StoreChange {
     static func erase(
         _ request: ErasureRequest, _ settings: CustomerErasure.Settings, data: String
     ) async throws -> CustomerErasure.Report {
-        guard Directory.isDirectory(data) else {
-            throw CommandFailure.noDataDirectory(path: terminalText(data))
-        }
-        try Store.check(data)
-        let job = ControlRoutes.newJob()
-        let answer = try await ControlSocket.run(
-            job, ControlOperations.erase.path, ControlOperations.erase.body(request, job: job), data: data,
-            resumedBy: nil)
-        if let answer { return try result(answer, ControlOperations.erase.answer) }
+        try check(data)
+        let done = try await ControlSocket.run(ControlOperations.erase, request, data: data)
+        if let done { return done }
         var settings = settings
         settings.keepsPayments = request.keepsPayments
         try actAsOwner(of: data)
         let report = try Store.erase(request.customers, in: data, settings)
         audit("POST " + ControlOperations.erase.path, data, report.ledgerNames)
         return report
+    }
+
+    /// Throws unless a server created the data directory and the directory is readable.
+    static func check(_ data: String) throws {
+        guard Directory.isDirectory(data) else {
+            throw CommandFailure.noDataDirectory(path: terminalText(data))
+        }
+        try Store.check(data)
     }
 
     /// Writes a change that this process made itself to the audit log; warns when that fails, because the change was made.
@@ -69,16 +71,11 @@ enum StoreChange {
         if let job {
             return try result(try await ControlSocket(data: data).wait(for: job), operation.answer)
         }
-        guard Directory.isDirectory(data) else {
-            throw CommandFailure.noDataDirectory(path: terminalText(data))
-        }
         // Opening the store would create a missing data directory: a mistyped path must fail here instead.
-        try Store.check(data)
-        let job = ControlRoutes.newJob()
+        try check(data)
         do {
-            let answer = try await ControlSocket.run(
-                job, operation.path, operation.body(request, job: job), data: data, resumedBy: command)
-            if let answer { return try result(answer, operation.answer) }
+            let done = try await ControlSocket.run(operation, request, data: data, resumedBy: command)
+            if let done { return done }
         } catch CommandFailure.refused(status: 400, let reason) where command == nil {
             // The command named a message or a reply that cannot be changed; the error does not point to the server's
             // log, because the reason is complete.

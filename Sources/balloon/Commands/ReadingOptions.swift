@@ -64,13 +64,7 @@ struct ReadingOptions: ParsableArguments {
     /// Throws unless a server created the data directory and the directory is readable.
     ///
     /// Without this check, a mistyped path would look like an empty data directory.
-    func check() throws {
-        let data = try data
-        guard Directory.isDirectory(data) else {
-            throw CommandFailure.noDataDirectory(path: terminalText(data))
-        }
-        try Store.check(data)
-    }
+    func check() throws { try StoreChange.check(try data) }
 
     /// Writes the names of a list's columns, if the output is text on a terminal.
     func writeHeader(_ columns: String...) {

@@ -48,7 +48,7 @@ enum DoctorExamination {
         }
         examine(path, &facts)
         // A server that does not answer is one that does not run.
-        if let answer = try? await ControlSocket.request("/status", data: path) {
+        if let answer = try? await ControlSocket.request(ControlOperations.status.path, data: path) {
             facts.server = ServerStatus.form.value(answer)
         }
         return facts

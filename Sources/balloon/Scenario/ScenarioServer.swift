@@ -112,7 +112,9 @@ struct ScenarioServer {
         let socket = try ControlSocket(data: directory)
         let end = ContinuousClock.now + startLimit
         while ContinuousClock.now < end {
-            let handlers = try JSONDocument(try await socket.ask("GET", "/handlers")).root["handlers"]
+            let handlers = try JSONDocument(
+                try await socket.ask(ControlOperations.handlers, Nothing())
+            ).root["handlers"]
             let handler = handlers?.elements.first { $0["business"]?.string == business.slug }
             // A program that ends at once is restarted again and again.
             if handler?["restarts"]?.int ?? 0 > 1 { return false }
