@@ -18,7 +18,8 @@ import Payments
 
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        LoggingSystem.bootstrap { _ in JSONLogHandler(level: .info) }
+        let form = JSONLogLine.form(isJournal: false)
+        LoggingSystem.bootstrap { _ in LineLogHandler(level: .info, form: form) }
         switch (arguments.first, arguments.count) {
         case ("serve", 3): try await serve(arguments[1], folder: arguments[2])
         case ("play", 3): try await PaymentPlay(secretFile: arguments[1], folder: arguments[2]).run()

@@ -18,7 +18,8 @@ import MessageStore
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         guard arguments.count >= 2 else { exit(64) }
-        LoggingSystem.bootstrap { _ in JSONLogHandler(level: .info) }
+        let form = JSONLogLine.form(isJournal: false)
+        LoggingSystem.bootstrap { _ in LineLogHandler(level: .info, form: form) }
         let configuration = try ConfigurationLoader.load(
             file: arguments[1], environment: [:], handlers: handlers)
         switch arguments[0] {

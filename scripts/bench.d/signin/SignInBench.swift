@@ -19,7 +19,8 @@ import SignIn
 
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        LoggingSystem.bootstrap { _ in JSONLogHandler(level: .info) }
+        let form = JSONLogLine.form(isJournal: false)
+        LoggingSystem.bootstrap { _ in LineLogHandler(level: .info, form: form) }
         switch (arguments.first, arguments.count) {
         case ("serve", 3): try await serve(arguments[1], issuer: arguments[2])
         case ("play", 2): try await SignInPlay(secretFile: arguments[1]).run()
