@@ -265,6 +265,7 @@ extension JSONWriter {
         }
     }
 
+    /// Writes the bubble of the answer: the bubble that the business sent, with the choice as its title.
     fileprivate mutating func replyMessage(_ bubble: JSONValue?, title: String) {
         object("replyMessage") { writer in
             writer.fields(["title": title, "alternateTitle": bubble?["title"]])
