@@ -160,6 +160,9 @@ package struct Payment: Hashable, Sendable {
     /// The newest sheet that the device may show: the base of the next update.
     package var newest: Shown { pending.last ?? shown }
 
+    /// The attempt with this key.
+    package func attempt(_ id: String) -> PaymentAttempt? { attempts.first { $0.id == id } }
+
     /// The attempt that paid the request.
     package var paid: PaymentAttempt? { attempts.first { $0.state == .succeeded } }
 
@@ -185,7 +188,7 @@ package struct Payment: Hashable, Sendable {
         attempt id: String, transaction: String? = nil, shippingMethod: String?, at now: Timestamp,
         isSum: (_ total: String) -> Bool = { _ in true }
     ) -> GatewayDecision {
-        if let known = attempts.first(where: { $0.id == id }) {
+        if let known = self.attempt(id) {
             if known.state == .begun { return .join(attempt: id) }
             return .repeated(answer: known.answer ?? PaymentFailure.uncertain.answer)
         }

@@ -151,7 +151,7 @@ package enum ControlOperations {
     ) -> ControlOperation<[String], Nothing> {
         ControlOperation(path, .init([], [JSONField("attempts", \.self, .list(.text))]), .nothing) {
             attempts, scope in
-            try await scope.decideReversals(ReversalDecision(action, attempts: attempts))
+            try await scope.decideReversals(ReversalDecision(action: action, attempts: attempts))
             return Nothing()
         }
     }

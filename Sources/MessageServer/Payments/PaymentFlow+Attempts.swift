@@ -117,7 +117,7 @@ extension PaymentFlow {
         switch decided.decision {
         case .call(let attempt):
             await records.append(
-                line(attempt, callback, found, decided.payload.payment), of: decided.request,
+                id, of: decided.payload.payment, in: decided.request, at: clock.now(),
                 slug: found.business.slug)
             return await call(attempt, callback, found, decided.payload, opened, since: begun)
         case .repeated(let answer): return (answer, decided.payload.payment.paid?.id == id)
@@ -145,7 +145,7 @@ extension PaymentFlow {
         _ token: PaymentTokens.Opened?, since begun: Timestamp
     ) async -> (answer: [UInt8], isSuccess: Bool) {
         guard let sheet = PaymentSheet(json: payload.payment.shown.sheet) else {
-            return await settle(attempt.id, .notCalled, callback, found, nil)
+            return await settle(attempt.id, .notCalled, found, nil)
         }
         let call = handlerCall(callback, found, payload, sheet, attempt, token)
         let departure = OnceFlag()
@@ -157,21 +157,21 @@ extension PaymentFlow {
             let value = await task.value
             return isDecided.claim() ? value : nil
         }
-        if let inTime { return await settle(attempt.id, inTime, callback, found, sheet) }
+        if let inTime { return await settle(attempt.id, inTime, found, sheet) }
         if departure.claim() {
             // The call still waits for the handler or for a slot, and now never departs.
             task.cancel()
             log("payment handler not available in time; nothing was charged", key: found, "\(timings.answer)")
-            return await settle(attempt.id, .notCalled, callback, found, sheet)
+            return await settle(attempt.id, .notCalled, found, sheet)
         }
         log(
             "payment handler is late; the device gets a failure, and a reversal is requested", key: found,
             "\(timings.answer)")
         reversals.beginCall(attempt.id)
-        let answer = await settle(attempt.id, .late, callback, found, sheet)
+        let answer = await settle(attempt.id, .late, found, sheet)
         Task { @concurrent [self] in
             let late = await task.value
-            _ = await settle(attempt.id, late, callback, found, sheet, isLate: true)
+            _ = await settle(attempt.id, late, found, sheet, isLate: true)
             reversals.endCall(attempt.id)
         }
         return answer
@@ -206,8 +206,7 @@ extension PaymentFlow {
     /// `isLate` says that the device was told of a failure before, even if that could not be written. When the
     /// outcome cannot be written, it is lost: the attempt on disk is uncertain from the end of its call.
     private func settle(
-        _ id: String, _ outcome: Payment.Outcome, _ callback: PaymentCallback, _ found: Found,
-        _ sheet: PaymentSheet?, isLate: Bool = false
+        _ id: String, _ outcome: Payment.Outcome, _ found: Found, _ sheet: PaymentSheet?, isLate: Bool = false
     ) async -> (answer: [UInt8], isSuccess: Bool) {
         let clock = clock
         do {
@@ -226,10 +225,7 @@ extension PaymentFlow {
             guard let (settlement, payment, open) = settled else {
                 return (PaymentFailure.uncertain.answer, false)
             }
-            if let attempt = payment.attempts.first(where: { $0.id == id }) {
-                await records.append(
-                    line(attempt, callback, found, payment), of: open, slug: found.business.slug)
-            }
+            await records.append(id, of: payment, in: open, at: clock.now(), slug: found.business.slug)
             if settlement.needsReversal { reversals.wake() }
             return (settlement.answer, payment.paid?.id == id)
         } catch {
@@ -254,13 +250,5 @@ extension PaymentFlow {
             log("payment reversed; the device disconnected before the answer", key: found, "disconnected")
         }
         reversals.endCall(id)
-    }
-
-    private func line(
-        _ attempt: PaymentAttempt, _ callback: PaymentCallback, _ found: Found, _ payment: Payment
-    ) -> PaymentRecords.Line {
-        PaymentRecords.Line(
-            at: clock.now(), requestIdentifier: callback.requestIdentifier, customer: found.customer,
-            currency: payment.currency, attempt: attempt)
     }
 }

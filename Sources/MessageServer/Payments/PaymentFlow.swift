@@ -120,17 +120,17 @@ final class PaymentFlow: Sendable {
         else {
             return Reply(answer: .badRequest)
         }
-        let found: Found?
-        do { found = try await find(callback, key: key) } catch {
+        let known: (found: Found, request: OpenRequest)?
+        do { known = try await find(key: key, request: callback.requestIdentifier) } catch {
             log("payment callback failed; the request cannot be read", key: nil, "\(error)")
             return Reply(
                 answer: .json(
                     kind == .paymentGateway ? PaymentFailure.uncertain.answer : Self.updateFailure))
         }
         // While the callbacks of a handler that is down are unknown, the call is made and fails.
-        guard let found, handlers.callbacks(of: found.business.id)?.contains(kind) ?? true else {
-            return Reply(answer: .notFound)
-        }
+        guard let (found, request) = known, request.requestIdentifier == callback.requestIdentifier,
+            handlers.callbacks(of: found.business.id)?.contains(kind) ?? true
+        else { return Reply(answer: .notFound) }
         switch kind {
         case .paymentGateway: return await gateway(callback, found)
         case .orderTracking: return Reply(answer: await track(callback, found))
@@ -139,33 +139,19 @@ final class PaymentFlow: Sendable {
         }
     }
 
-    /// Returns the identifier, the business and the standing of the request that a key or a query names; nil
-    /// for an unknown request.
-    func fallback(key: String, request: String?) async throws -> (
-        identifier: String, business: PaymentSettings.Business, standing: Payment.Standing
-    )? {
+    /// Returns the request that a key or an identifier names; nil for an unknown request.
+    func find(key: String, request: String?) async throws -> (found: Found, request: OpenRequest)? {
         let isConstant = settings.business(slug: key) != nil
         guard let secret = isConstant ? request : key else { return nil }
         let name = RequestName(of: secret)
         guard let open = try await onDisk({ [requests] in try requests.find(name) }), open.kind == .payment,
             let business = settings[open.business], !isConstant || business.slug == key
         else { return nil }
-        // A payment that cannot be read may have charged.
-        return (open.requestIdentifier, business, open.paymentPayload?.payment.standing ?? .unclear)
+        return (Found(name: name, business: business, customer: open.customer), open)
     }
 
     /// The number of gateway calls whose answer is not decided or not delivered yet.
     var waitingPosts: Int { state.withLock { $0.attempts.values.reduce(0) { $0 + $1.posts } } }
-
-    private func find(_ callback: PaymentCallback, key: String) async throws -> Found? {
-        guard let open = try await fallback(key: key, request: callback.requestIdentifier),
-            open.identifier == callback.requestIdentifier
-        else { return nil }
-        let isConstant = settings.business(slug: key) != nil
-        let name = RequestName(of: isConstant ? callback.requestIdentifier : key)
-        guard let request = try await onDisk({ [requests] in try requests.find(name) }) else { return nil }
-        return Found(name: name, business: open.business, customer: request.customer)
-    }
 
     private func track(_ callback: PaymentCallback, _ found: Found) async -> Answer {
         let isTracked = await clock.run(within: timings.answer) { [self] isDecided -> Bool? in

@@ -21,43 +21,29 @@ final class PaymentRecords: Sendable {
         self.logger = logger
     }
 
-    /// One line of a file: an attempt after a change.
-    struct Line: Sendable {
-        let at: Timestamp
-        let requestIdentifier: String
-        let customer: CustomerID
-        let currency: String
-        let attempt: PaymentAttempt
-
-        var json: [UInt8] {
-            JSONWriter.object { writer in
-                writer.field("at", at.rfc3339)
-                // The whole identifier reaches the payment's endpoints.
-                writer.fields([
-                    "request": requestIdentifier.cut(toBytes: InboundEvent.shownIdentifierLength),
-                    "attempt": attempt.id, "amount": attempt.amount, "currency": currency,
-                    "state": attempt.state.rawValue, "reference": attempt.reference,
-                    "transaction": attempt.transaction,
-                    "customer": Hex.encode(SHA256.hash(Array(customer.rawValue.utf8))),
-                ])
-            }
-        }
-    }
-
-    /// Appends a line about an attempt of this request, unless the customer was erased with the lines of
-    /// payments; syncs the file.
+    /// Appends a line about an attempt of this request's payment, unless the customer was erased with the
+    /// lines of payments; syncs the file.
     ///
     /// A failure is only logged, because the open request has the state too.
-    func append(_ line: Line, of request: OpenRequest, slug: String) async {
-        guard request.keepsRecords else { return }
+    func append(
+        _ id: String, of payment: Payment, in request: OpenRequest, at now: Timestamp, slug: String
+    ) async {
+        guard request.keepsRecords, let attempt = payment.attempt(id) else { return }
+        let line = JSONWriter.object([
+            "at": now.rfc3339,
+            // The whole identifier reaches the payment's endpoints.
+            "request": request.requestIdentifier.cut(toBytes: InboundEvent.shownIdentifierLength),
+            "attempt": id, "amount": attempt.amount, "currency": payment.currency,
+            "state": attempt.state.rawValue, "reference": attempt.reference,
+            "transaction": attempt.transaction,
+            "customer": Hex.encode(SHA256.hash(Array(request.customer.rawValue.utf8))),
+        ])
         do {
-            try await queue.run { [files] in
-                try files.append(line.json, at: line.at, slug, isSynced: true)
-            }
+            try await queue.run { [files] in try files.append(line, at: now, slug, isSynced: true) }
         } catch {
             logger.error(
                 "a payment could not be recorded; balloon payments list shows an earlier state of it",
-                metadata: ["business": "\(slug)", "attempt": "\(line.attempt.id)", "error": "\(error)"])
+                metadata: ["business": "\(slug)", "attempt": "\(id)", "error": "\(error)"])
         }
     }
 

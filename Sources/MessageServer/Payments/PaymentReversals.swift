@@ -116,13 +116,10 @@ final class PaymentReversals: Sendable {
 
     /// The state of one request's attempts after the passing of time.
     private struct Look: Sendable {
-        var business: BusinessID?
-        var request: OpenRequest?
-        var changed: [PaymentRecords.Line] = []
-        var uncertain: [Round] = []
-        var reversing: [Round] = []
-        var dead = 0
-        var next: Timestamp?
+        let request: OpenRequest
+        let payment: Payment
+        let changed: [PaymentAttempt]
+        let next: Timestamp?
     }
 
     /// Returns the attempts that must be reversed and have no task yet, and the time until the next search.
@@ -133,17 +130,16 @@ final class PaymentReversals: Sendable {
         do {
             var deadLetters: [BusinessID: Int] = [:]
             for name in try await requests.busyPayments() {
-                let look = try await look(at: name)
-                guard let request = look.request else { continue }
-                for line in look.changed {
+                guard let look = try await look(at: name) else { continue }
+                let (business, payment) = (look.request.business, look.payment)
+                for attempt in look.changed {
                     await records.append(
-                        line, of: request, slug: look.business.flatMap { settings[$0]?.slug } ?? "removed")
+                        attempt.id, of: payment, in: look.request, at: clock.now(), slug: slug(of: business))
                 }
-                uncertain.formUnion(look.uncertain)
-                found += (look.uncertain + look.reversing).map { (name, $0) }
-                if let business = look.business, look.dead > 0 {
-                    deadLetters[business, default: 0] += look.dead
-                }
+                found += payment.reversals.map { (name, Round($0)) }
+                uncertain.formUnion(payment.attempts.filter { $0.state == .uncertain }.map { Round($0) })
+                let dead = payment.attempts.count { $0.state == .unreversed }
+                if dead > 0 { deadLetters[business, default: 0] += dead }
                 if let next = look.next {
                     rest = min(rest, max(.zero, .milliseconds(next.milliseconds - clock.now().milliseconds)))
                 }
@@ -162,12 +158,13 @@ final class PaymentReversals: Sendable {
         return (due, rest)
     }
 
+    private func slug(of business: BusinessID) -> String { settings[business]?.slug ?? "removed" }
+
     /// Applies the passing of time to a request's attempts.
-    private func look(at name: RequestName) async throws -> Look {
+    private func look(at name: RequestName) async throws -> Look? {
         let (clock, timings, lifetime) = (clock, timings, lifetime())
         return try await requests.update(name) { [self] request, _ in
-            var look = Look()
-            guard let open = request, var payload = open.paymentPayload else { return look }
+            guard let open = request, var payload = open.paymentPayload else { return nil }
             let now = clock.now()
             let start = now.advanced(by: self.start - clock.steady())
             // Read the calls inside the update, because no attempt of this request can begin meanwhile.
@@ -177,22 +174,9 @@ final class PaymentReversals: Sendable {
                 at: now, since: start, open: calls, lifetime: lifetime, timings)
             let payment = payload.payment
             if payment != before { request?.set(payload) }
-            (look.business, look.request) = (open.business, open)
-            look.changed = changed.map {
-                PaymentRecords.Line(
-                    at: now, requestIdentifier: open.requestIdentifier, customer: open.customer,
-                    currency: payment.currency, attempt: $0)
-            }
-            for attempt in payment.attempts {
-                switch attempt.state {
-                case .uncertain: look.uncertain.append(Round(attempt))
-                case .reversing: look.reversing.append(Round(attempt))
-                case .unreversed: look.dead += 1
-                case .begun, .succeeded, .failed, .reversed, .dropped: break
-                }
-            }
-            look.next = payment.nextAdvance(since: start, open: calls, lifetime: lifetime, timings)
-            return look
+            return Look(
+                request: open, payment: payment, changed: changed,
+                next: payment.nextAdvance(since: start, open: calls, lifetime: lifetime, timings))
         }
     }
 
@@ -259,10 +243,8 @@ final class PaymentReversals: Sendable {
             request?.set(payload)
             return request.map { ($0, payload.payment) }
         }
-        let slug = settings[request.business]?.slug ?? "removed"
-        guard let (request, payment) = changed,
-            let attempt = payment.attempts.first(where: { $0.id == id })
-        else { return }
+        let slug = slug(of: request.business)
+        guard let (request, payment) = changed, let attempt = payment.attempt(id) else { return }
         let metadata: Logger.Metadata = [
             "business": "\(slug)", "attempt": "\(id)", "failures": "\(attempt.failures)",
         ]
@@ -270,10 +252,7 @@ final class PaymentReversals: Sendable {
             return logger.warning("handler did not reverse a charge; it is asked again", metadata: metadata)
         }
         // Only this call or a late answer of the attempt's own call has changed the state.
-        await records.append(
-            PaymentRecords.Line(
-                at: clock.now(), requestIdentifier: request.requestIdentifier, customer: request.customer,
-                currency: payment.currency, attempt: attempt), of: request, slug: slug)
+        await records.append(id, of: payment, in: request, at: clock.now(), slug: slug)
         switch attempt.state {
         case .reversed: logger.notice("payment reversed", metadata: metadata)
         case .unreversed:

@@ -2,6 +2,7 @@ import BalloonHTTP
 import BalloonPOSIX
 import BusinessMessages
 import Logging
+import MessageStore
 import Payments
 
 /// The payment routes for devices and Apple: the endpoints, the fallback page, and the file that verifies the
@@ -66,9 +67,8 @@ struct PaymentRoutes: Sendable {
         let identifier = values.count == 1 ? values[0] : nil
         responder.respond(within: Self.fallbackTime, or: Self.unavailable) { [flow] in
             do {
-                let found = try await flow.fallback(key: key, request: identifier)
-                return found.map { Self.page($0.identifier, $0.business, $0.standing) }
-                    ?? Self.response(.notFound)
+                let known = try await flow.find(key: key, request: identifier)
+                return known.map { Self.page($0.request, $0.found.business) } ?? Self.response(.notFound)
             } catch {
                 return Self.unavailable
             }
@@ -77,14 +77,15 @@ struct PaymentRoutes: Sendable {
     }
 
     private static func page(
-        _ identifier: String, _ business: PaymentSettings.Business, _ standing: Payment.Standing
+        _ request: OpenRequest, _ business: PaymentSettings.Business
     ) -> HTTPResponse {
         if let address = business.section.fallbackURL {
             let separator = address.contains("?") ? "&" : "?"
-            return HTTPResponse(
-                .found,
-                fields: PublicPage.fields + [("Location", "\(address)\(separator)request=\(identifier)")])
+            let location = "\(address)\(separator)request=\(request.requestIdentifier)"
+            return HTTPResponse(.found, fields: PublicPage.fields + [("Location", location)])
         }
+        // A payment that cannot be read may have charged.
+        let standing = request.paymentPayload?.payment.standing ?? .unclear
         return PaymentPage.page(business: business.name, standing).response()
     }
 

@@ -1,13 +1,13 @@
 import BalloonPOSIX
 import BusinessMessages
-package import Logging
-package import MessageStore
+import Logging
+import MessageStore
 import Payments
 
 /// An operator's decision about dead letters that are reversals of payment attempts.
-package struct ReversalDecision: Sendable {
+struct ReversalDecision: Sendable {
     /// The change that the decision makes to each attempt.
-    package enum Action: Sendable {
+    enum Action: Sendable {
         /// The handler is asked again, until the lifetime of replies is over.
         case retry
         /// The handler is not asked any more.
@@ -15,18 +15,12 @@ package struct ReversalDecision: Sendable {
     }
 
     /// The change.
-    package let action: Action
+    let action: Action
     /// The keys of the attempts at the payment provider, 64 hexadecimal digits each.
-    package let attempts: [String]
-
-    /// Decides about these attempts.
-    package init(_ action: Action, attempts: [String]) {
-        self.action = action
-        self.attempts = attempts
-    }
+    let attempts: [String]
 
     /// Applies the decision to a data directory that no server uses; the next server asks the handlers.
-    package func apply(to store: Store, dataDirectory: String, logger: Logger) async throws {
+    func apply(to store: Store, dataDirectory: String, logger: Logger) async throws {
         // This process has no configuration, so the slug of a business is found in the earlier records.
         let slugs = Dictionary(
             try PaymentRecordList(dataDirectory: dataDirectory).attempts().attempts.map {
@@ -57,26 +51,22 @@ package struct ReversalDecision: Sendable {
         if let other = attempts.first(where: { names[$0] == nil }) { throw ReversalNotDead(attempt: other) }
         for id in attempts {
             guard let name = names[id] else { continue }
-            let line = try await requests.update(name) {
-                [action] request, _ -> (OpenRequest, PaymentRecords.Line)? in
+            let changed = try await requests.update(name) {
+                [action] request, _ -> (OpenRequest, Payment)? in
                 guard var payload = request?.paymentPayload, let open = request else { return nil }
                 let isChanged =
                     switch action {
                     case .retry: payload.payment.retryReversal(id, at: now)
                     case .drop: payload.payment.dropReversal(id, at: now)
                     }
-                guard isChanged, let attempt = payload.payment.attempts.first(where: { $0.id == id }) else {
-                    return nil
-                }
+                guard isChanged else { return nil }
                 request?.set(payload)
-                let line = PaymentRecords.Line(
-                    at: now, requestIdentifier: open.requestIdentifier, customer: open.customer,
-                    currency: payload.payment.currency, attempt: attempt)
-                return (open, line)
+                return (open, payload.payment)
             }
             // Another command has changed the attempt since the search.
-            guard let (open, line) = line else { throw ReversalNotDead(attempt: id) }
-            await records.append(line, of: open, slug: slug(open.business, id) ?? "removed")
+            guard let (open, payment) = changed else { throw ReversalNotDead(attempt: id) }
+            await records.append(
+                id, of: payment, in: open, at: now, slug: slug(open.business, id) ?? "removed")
         }
     }
 }

@@ -117,7 +117,7 @@ import Testing
         let under = try await PaymentUnderTest(handler, reversalLifetime: .zero)
         let id = Under.attempt()
         func apply(_ action: ReversalDecision.Action, _ attempts: [String]) async throws {
-            try await ReversalDecision(action, attempts: attempts).apply(
+            try await ReversalDecision(action: action, attempts: attempts).apply(
                 to: under.store.requests, under.records, at: under.clock.clock.now()
             ) { business, _ in under.settings[business]?.slug }
             under.reversals.wake()
@@ -487,16 +487,13 @@ import Testing
         let now = try #require(Timestamp(rfc3339: "2026-11-26T10:00:00Z"))
         var payment = Payment(currency: "USD", total: "1.00", shippingMethod: nil, sheet: [])
         _ = payment.begin(attempt: "a", shippingMethod: nil, at: now)
-        let attempt = try #require(payment.attempts.first)
         let request = OpenRequest(
             .payment, business: Under.business, customer: Under.customer, requestIdentifier: "r",
             entry: ReplyID(record: 1, index: 0), payload: [], stateLifetime: .seconds(60),
             releaseLifetime: .zero, at: now)
         for days in [0, 29, 30, 31, 400] {
             await records.append(
-                PaymentRecords.Line(
-                    at: now.advanced(by: .seconds(-days * 86_400)), requestIdentifier: "r",
-                    customer: Under.customer, currency: "USD", attempt: attempt), of: request, slug: "fish")
+                "a", of: payment, in: request, at: now.advanced(by: .seconds(-days * 86_400)), slug: "fish")
         }
         try records.files.sweep("fish", keeping: 30, at: now)
         try records.files.sweep("unknown", keeping: 30, at: now)
