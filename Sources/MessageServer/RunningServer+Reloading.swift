@@ -36,14 +36,14 @@ extension RunningServer {
             let ended = retention?.change(to: wanted.apps, handlers: newOfApps)
             let (change, started) = registry.change(
                 to: Set(wanted.businesses.map(\.businessID)), replacing: new)
-            reloads.isSuccess = true
+            isReloaded.isSet = true
             log(change, configuration.initial.settingsThatNeedRestart(comparedTo: wanted))
             return Task {
                 await ended?.value
                 await started.value
             }
         } catch {
-            reloads.isSuccess = false
+            isReloaded.isSet = false
             for problem in error.problems {
                 logger.error(
                     "configuration not reloaded; the old configuration stays in effect",

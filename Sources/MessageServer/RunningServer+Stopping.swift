@@ -37,7 +37,7 @@ extension RunningServer {
     package func recordStop() { store.recordStop() }
 
     func stop(_ times: StopTimes) async -> Bool {
-        isDraining.set()
+        isDraining.isSet = true
         recordStop()
         let isInherited = configuration.inheritedSockets["public"] != nil
         // Without an explicit delay, drain only for a prober. The connections of an inherited socket wait for the

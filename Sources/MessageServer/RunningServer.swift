@@ -37,12 +37,13 @@ package final class RunningServer: Sendable {
     let typing: TypingIndicators
     let tls: TLSCredentials?
     let logger: Logger
-    let isDraining: DrainFlag
-    private let hasStarted: DrainFlag
+    let isDraining = AtomicFlag()
+    private let hasStarted = AtomicFlag()
     let labels: BusinessLabels
-    let merchantCertificates: MerchantCertificates
-    let readinessWatch: ReadinessWatch
-    let reloads = ReloadResult()
+    let merchantCertificates = MerchantCertificates([])
+    let readinessWatch = ReadinessWatch()
+    /// Whether the last reload of the configuration succeeded; set before the first.
+    let isReloaded = AtomicFlag(true)
     let work = Mutex<Task<Void, Never>?>(nil)
 
     /// Composes a server: creates the handlers, opens the data directory and recovers from a crash.
@@ -65,10 +66,9 @@ package final class RunningServer: Sendable {
         let labels = BusinessLabels(configuration.businesses)
         let stages = StageMetrics(labels, passingTo: logged)
         let observer = DeliveryWatch(passingTo: stages)
-        let (isDraining, hasStarted) = (DrainFlag(), DrainFlag())
         let making = HandlerBuilder(factories: handlers, unasked: ProactiveMessages(), logger: logger)
         let registry = HandlerRegistry(try making.make(configuration))
-        let tls = try configuration.tls?.credentials()
+        tls = try configuration.tls?.credentials()
         var storeConfiguration = configuration.store.configuration(
             directory: configuration.dataDirectory)
         storeConfiguration.lock = lock
@@ -95,22 +95,17 @@ package final class RunningServer: Sendable {
         self.configuration = current
         self.inspector = inspector
         self.logger = logger
-        self.isDraining = isDraining
-        self.hasStarted = hasStarted
         self.registry = registry
         self.making = making
         self.store = store
-        self.tls = tls
         self.pipelines = pipelines
         self.payments = payments
-        let retention = RetentionRoutes(
+        retention = RetentionRoutes(
             configuration.apps, handlers: try making.makeForApps(configuration),
             dataDirectory: configuration.dataDirectory, logger: logger)
-        self.retention = retention
-        let onboarding =
+        onboarding =
             configuration.hasLandingPage
             ? OnboardingRoutes(dataDirectory: configuration.dataDirectory, logger: logger) : nil
-        self.onboarding = onboarding
         let retentionPeriods = RetentionSettings(current)
         let audit = AuditLog(
             dataDirectory: configuration.dataDirectory, days: current.store.auditDays, logger: logger)
@@ -125,20 +120,19 @@ package final class RunningServer: Sendable {
         let webhook = WebhookRoute.make(
             current, isServed: { registry.contains($0) }, store: store, observer: observer)
         let sender = pipelines.sender
-        let readinessWatch = ReadinessWatch()
-        let checks = ReadinessChecks(
-            store: store, settings: { current.store },
-            phase: { isDraining.isSet ? .draining : hasStarted.isSet ? .running : .starting },
-            pauses: { sender.pauses }, unexplainedRefusals: { sender.unexplainedRefusals },
-            handlersDown: { registry.downCount })
-        let health = { (audience: HealthRoutes.Audience) in
-            HealthRoutes.make(
-                for: audience, checks: checks, watch: readinessWatch)
+        let checks = ReadinessChecks(store: store) { [isDraining, hasStarted] facts in
+            facts.phase = isDraining.isSet ? .draining : hasStarted.isSet ? .running : .starting
+            facts.minimumFreeBytes = current.store.minimumFreeBytes
+            facts.maximumPendingDeliveries = current.store.maximumPendingDeliveries
+            facts.pauses = sender.pauses
+            facts.unexplainedRefusals = sender.unexplainedRefusals
+            facts.handlersDown = registry.downCount
         }
-        self.readinessWatch = readinessWatch
-        let signInFlow = SignInFlow(
+        let health = { [readinessWatch] (audience: HealthRoutes.Audience) in
+            HealthRoutes.make(for: audience, checks: checks, watch: readinessWatch)
+        }
+        signInFlow = SignInFlow(
             requests: store.requests, settings: signIns, client: signInClient, logger: logger)
-        self.signInFlow = signInFlow
         let callbacks = SignInRoutes(
             flow: signInFlow,
             audit: SignInAudit(requests: store.requests, settings: signIns))
@@ -184,28 +178,28 @@ package final class RunningServer: Sendable {
         let access = APIAccess(
             configuration.api, businesses: configuration.businesses, isSecure: tls != nil
         ) { listeners.adminAddress }
-        let api = BusinessAPI(
+        api = BusinessAPI(
             access, cursors: APICursor(secret: configuration.secret, store: store.identity),
             numbers: RecordNumbers(key: store.recordKey, store: store.identity), audit: audit,
             logger: logger)
-        let events = EventHub(store, access, logger: logger)
+        events = EventHub(store, access, logger: logger)
         // The API's indicators count as a person's, as its messages do without `autoReply`.
-        let typing = TypingIndicators(
+        typing = TypingIndicators(
             send: TypingIndicators.sender(pipelines.gateway, isAutomatic: false, logger)
-        ) { name, isTyping in
+        ) { [events] name, isTyping in
             events.send(
                 TransientEvent(
                     name: .typing, business: name.business,
                     conversation: ConversationFiles.name(of: name.customer), isTyping: isTyping,
                     direction: .outbound))
         }
-        pipelines.watch.whenOverdue { name, since in
+        pipelines.watch.whenOverdue { [events] name, since in
             events.send(
                 TransientEvent(
                     name: .conversationOverdue, business: name.business,
                     conversation: ConversationFiles.name(of: name.customer), since: since))
         }
-        sender.whenAccepted { typing.messageWasSent(in: $0) }
+        sender.whenAccepted { [typing] in typing.messageWasSent(in: $0) }
         let operations = APIOperations(
             store: store, files: ConversationFiles(dataDirectory: configuration.dataDirectory),
             attachments: pipelines.deliveries.attachments.files, registry: registry, watch: pipelines.watch,
@@ -215,13 +209,8 @@ package final class RunningServer: Sendable {
             indicators: typing, paymentResults: payments.results, events: events,
             dataDirectory: configuration.dataDirectory,
             maximumUploadBytes: { current.attachments.maximumBytes })
-        self.events = events
-        self.typing = typing
         connections = listeners
-        self.api = api
         self.labels = labels
-        let merchantCertificates = MerchantCertificates([])
-        self.merchantCertificates = merchantCertificates
         let metrics = MetricsRoute(
             version: version, commit: commit, stages: stages, labels: labels, store: store,
             deadReversals: { payments.deadLetters }, registry: registry,
@@ -229,12 +218,12 @@ package final class RunningServer: Sendable {
             server: MetricsRoute.Server(
                 connections: { listeners.counts },
                 isCredentialRefused: { sender.pauses.contains(where: \.isCredentialRefused) },
-                isReloaded: { [reloads] in reloads.isSuccess },
-                certificateExpiry: { tls?.expirySecondsSince1970 },
+                isReloaded: { [isReloaded] in isReloaded.isSet },
+                certificateExpiry: { [tls] in tls?.expirySecondsSince1970 },
                 merchantCertificates: merchantCertificates,
                 suspectedSettings: { [signInFlow] in signInFlow.suspectedSettings }),
             queues: { [watch = pipelines.watch] in watch.queues(of: $0) })
-        admin = try configuration.adminListen.socketAddress.map { address in
+        admin = try configuration.adminListen.socketAddress.map { [api, tls] address in
             let listener = HTTPListener(
                 address,
                 routes: health(.operators { api.access.hostRule })
@@ -316,7 +305,7 @@ package final class RunningServer: Sendable {
             let addresses = try await http.start().prefix(1)
             if adminAddress != nil { _ = try await admin?.start() }
             try await inspector?.start(store, registry, pipelines)
-            hasStarted.set()
+            hasStarted.isSet = true
             FreeMemory.unmapCode()
             return Array(addresses)
         } catch {

@@ -147,13 +147,13 @@ private func report(_ state: ServiceNotifier.State, to manager: ServiceNotifier,
 
 /// Waits for a signal, or for the task's cancellation.
 private final class StopSignal: Sendable {
-    private let sent = DrainFlag()
+    private let sent = AtomicFlag()
     private let waiters = ChangeWaiters()
 
     var isSent: Bool { sent.isSet }
 
     func send() {
-        sent.set()
+        sent.isSet = true
         waiters.wakeAll()
     }
 

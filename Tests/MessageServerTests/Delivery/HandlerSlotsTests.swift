@@ -50,7 +50,7 @@ import Testing
 
     @Test func `eight endlessly blocking calls do not affect Swift's pool and other slots`() async throws {
         let blocked = HandlerSlots(maximumCount: 8)
-        let stop = StopFlag()
+        let stop = AtomicFlag()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -63,12 +63,12 @@ import Testing
         #expect(blocked.stuckCount == 8)
         let free = HandlerSlots(maximumCount: 2)
         for index in 0..<100 { #expect(try await free.run(within: .seconds(60)) { index } == index) }
-        stop.set()
+        stop.isSet = true
     }
 
     @Test func `three hundred blocking calls do not affect Dispatch and other slots`() async throws {
         let slots = (0..<30).map { _ in HandlerSlots(maximumCount: 10) }
-        let stop = StopFlag()
+        let stop = AtomicFlag()
         await withTaskGroup(of: Void.self) { group in
             for slots in slots {
                 for _ in 0..<10 {
@@ -85,7 +85,7 @@ import Testing
             DispatchQueue(label: "another").async { waiting.resume() }
         }
         #expect(try await HandlerSlots(maximumCount: 1).run(within: .seconds(60)) { true } == true)
-        stop.set()
+        stop.isSet = true
     }
 
     @Test func `blocking child tasks do not delay the next call`() async throws {
@@ -115,5 +115,3 @@ import Testing
 }
 
 private func waitBlocking(_ semaphore: DispatchSemaphore) { semaphore.wait() }
-
-private typealias StopFlag = DrainFlag

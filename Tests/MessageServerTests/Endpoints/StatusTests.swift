@@ -43,7 +43,7 @@ import Testing
                 ReadinessCheck("start", .ok), ReadinessCheck("disk", .failing(reason: "full")),
                 ReadinessCheck("outbox", .degraded(reason: "waits")),
             ])
-        var fish = ServerStatus.Business("fish", handler: "starting")
+        var fish = ServerStatus.Business(name: "fish", handler: "starting")
         fish.downSeconds = 1
         fish.restarts = 2
         fish.pending = 3
@@ -52,8 +52,8 @@ import Testing
         fish.outbox = 6
         fish.waiting = 7
         fish.person = 8
-        status.businesses = [fish, ServerStatus.Business("b-1", handler: "removed")]
-        status.listeners = [ServerStatus.Listener("public", connections: 9)]
+        status.businesses = [fish, ServerStatus.Business(name: "b-1", handler: "removed")]
+        status.listeners = [ServerStatus.Listener(name: "public", connections: 9)]
         status.journalBytes = 10
         status.waitingBytes = 11
         status.freeBytes = 12
