@@ -117,8 +117,8 @@ extension APIOperations {
         }
         // Only the lines show that the customer closed a conversation that its handler has, so compare the state again.
         let shown = states.filter { state in request["state"].map { $0 == state.state.rawValue } ?? true }
-        var answer = APIAnswer(json: Self.listed.json((shown, list.searched, unreadable)))
-        answer.fields = request.link(next: list.next?.text)
-        return answer
+        return APIAnswer(
+            json: Self.listed.json((shown, list.searched, unreadable)),
+            fields: request.link(next: list.next?.text))
     }
 }

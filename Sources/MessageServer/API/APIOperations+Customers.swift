@@ -35,27 +35,13 @@ extension APIOperations {
             return text
         }
         let (_, business, customer) = try latest(request)
-        let id = try id(of: request, business, customer)
+        // A message with the same key has another id, because no token's name has a slash.
+        let id =
+            request.list("idempotency-key") == nil
+            ? .random() : try request.idempotencyKey(about: "/note", business, customer).message
         try await store.record(
             .note(text), by: .person(try request.person(in: root)), as: id, of: business, customer)
         return audited(APIAnswer { $0.field("id", id.rawValue) }, business, customer)
-    }
-
-    /// The note's id: derived from the key, if the request has one.
-    private func id(
-        of request: APIRequest, _ business: BusinessID, _ customer: CustomerID
-    ) throws(APIProblem) -> MessageID {
-        guard let text = request.list("idempotency-key") else { return .random() }
-        // A message with the same key has another id, because no token's name has a slash.
-        let key = IdempotencyKey(
-            text, token: request.token.name + "/note", business: business, customer: customer,
-            body: request.body)
-        guard let key else {
-            throw APIProblem(
-                .badRequest, "send Idempotency-Key with 1 to 200 visible ASCII characters",
-                parameter: "Idempotency-Key")
-        }
-        return key.message
     }
 
     private func change(_ request: APIRequest) async throws -> APIAnswer {

@@ -119,10 +119,9 @@ extension APIOperations {
             query.statuses = JournalEvent.Status(rawValue: status).map { .only($0) } ?? .dead
         }
         let page = try await journalReaders.reading(for: request.token) { try await store.deliveries(query) }
-        var answer = APIAnswer(
-            json: Self.listed.json(page.events.map { ShownDelivery(event: $0, numbers: request.numbers) }))
-        answer.fields = request.link(next: page.next.map { "\($0)" })
-        return answer
+        return APIAnswer(
+            json: Self.listed.json(page.events.map { ShownDelivery(event: $0, numbers: request.numbers) }),
+            fields: request.link(next: page.next.map { "\($0)" }))
     }
 
     private func delivery(_ request: APIRequest) async throws -> APIAnswer {
@@ -163,11 +162,10 @@ extension APIOperations {
         query.status = request["status"].flatMap(ReplyState.Status.init)
         query.conversation = request["conversation"].flatMap { ConversationDigest($0) }
         let page = try await journalReaders.reading(for: request.token) { try await store.replies(query) }
-        var answer = APIAnswer(
+        return APIAnswer(
             json: Self.listedReplies.json(
-                page.replies.map { ShownReply(reply: $0, numbers: request.numbers) }))
-        answer.fields = request.link(next: page.next.map { "\($0)" })
-        return answer
+                page.replies.map { ShownReply(reply: $0, numbers: request.numbers) }),
+            fields: request.link(next: page.next.map { "\($0)" }))
     }
 
     private func reply(_ request: APIRequest) throws(APIProblem) -> ReplyID {

@@ -66,8 +66,7 @@ extension APIOperations {
             waiting, _ in
             people.priority(of: waiting, for: nil, in: request["queue"])
         }
-        var answer = APIAnswer(json: Self.waiting.json(page.conversations))
-        answer.fields = request.link(next: page.next?.text)
-        return answer
+        return APIAnswer(
+            json: Self.waiting.json(page.conversations), fields: request.link(next: page.next?.text))
     }
 }

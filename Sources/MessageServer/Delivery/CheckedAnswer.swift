@@ -15,10 +15,9 @@ struct CheckedAnswer: Sendable {
 
     /// Returns this answer with one more reply, which must have no files.
     func adding(_ reply: Reply, to delivery: Delivery) -> CheckedAnswer {
-        let id = MessageID.random()
-        let message = reply.encodeToSend(id: id, from: delivery.business, to: delivery.customer)
+        let name = ConversationID(business: delivery.business, customer: delivery.customer)
         return CheckedAnswer(
-            outcome: outcome, replies: replies + [DecidedReply(id: id, kind: reply.kind, message: message)],
+            outcome: outcome, replies: replies + [DecidedReply(reply, as: .random(), in: name)],
             state: state, hold: hold)
     }
 

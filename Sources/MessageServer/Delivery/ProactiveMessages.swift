@@ -63,25 +63,23 @@ final class ProactiveMessages: Sendable {
             // The conversation, which has the device's capabilities, cannot be read now.
             throw .notStored
         }
-        let id = Self.id(business, customer, key)
-        let json = checked.encodeToSend(id: id, from: business, to: customer)
+        let name = ConversationID(business: business, customer: customer)
+        let reply = DecidedReply(
+            checked, as: Self.id(business, customer, key), in: name, by: .handler)
         // Checks the addresses too, and refuses files, which only a reply to an event may have.
         let problems = OutboundMessage.problems(
-            inJSON: json, needsEnvelope: true, now: SystemClock.secondsSince1970())
+            inJSON: reply.message, needsEnvelope: true, now: SystemClock.secondsSince1970())
         if let refusal = AnswerRefusal(problems, at: "/message") { throw .unusableMessage(refusal) }
-        do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(json) } catch {
+        do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(reply.message) } catch {
             throw .unusableMessage(error.refusal(at: "/message"))
         }
         try await checkConsent(checked, opened.notices, business, customer)
-        let received = ReceivedMessage(
-            business: business, customer: customer, id: id, message: json, outboundKind: checked.kind,
-            author: .handler)
         do {
             if !checked.kind.isTyping, !store.assignment(of: business, customer).isAssigned {
-                try await opened.opening?.send(in: ConversationID(business: business, customer: customer))
+                try await opened.opening?.send(in: name)
             }
-            switch try await store.send(received) {
-            case .stored, .duplicate: return id
+            switch try await store.send(ReceivedMessage(reply, in: name)) {
+            case .stored, .duplicate: return reply.id
             case .failed: throw HandlerHostError.notStored
             }
         } catch StoreError.assignment {
@@ -109,8 +107,7 @@ final class ProactiveMessages: Sendable {
 
     /// The id of a message, equal for equal keys, so that the store's deduplication drops a second message.
     static func id(_ business: BusinessID, _ customer: CustomerID, _ key: String) -> MessageID {
-        let parts = [business.rawValue, customer.rawValue, key].map { "\($0.utf8.count):\($0)" }
-        return MessageID(derivedFrom: Array(parts.joined().utf8))
+        MessageID(derivedFrom: [business.rawValue, customer.rawValue, key])
     }
 }
 

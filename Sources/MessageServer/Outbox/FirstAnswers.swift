@@ -31,7 +31,7 @@ struct FirstAnswers: Sendable {
         let due = message.receivedAt.advanced(by: max(.zero, answer.after - pause))
         guard .now() < until else { return }
         let messages =
-            before.map { opening.message($0, in: name) } + [opening.message(text, in: name, until: until)]
+            before.map { ReceivedMessage($0, in: name) } + [ReceivedMessage(text, in: name, until: until)]
         timer(.milliseconds(max(0, due.milliseconds - Timestamp.now().milliseconds))) {
             [store, record = message.record] in
             if Timestamp.now() < until { store.answerBeforeHandler(record, with: messages) }

@@ -18,11 +18,7 @@ struct Opening: Sendable {
     /// Makes durable what comes before an automatic message that is no reply of a handler.
     func send(in name: ConversationID) async throws {
         for reply in try await replies(in: name, answering: nil, locale: nil) {
-            let message = message(reply, in: name)
-            let result = await withCheckedContinuation { continuation in
-                store.append(message) { continuation.resume(returning: $0) }
-            }
-            if case .failed(let error) = result { throw error }
+            try await store.append(ReceivedMessage(reply, in: name))
         }
     }
 
@@ -62,15 +58,6 @@ struct Opening: Sendable {
         _ message: OutboundMessage, _ purpose: String, about record: UInt64, in name: ConversationID
     ) -> DecidedReply {
         let id = AssignmentWatch.id(of: purpose, about: record, in: name, of: store.identity)
-        return DecidedReply(
-            id: id, kind: message.kind,
-            message: message.encodeToSend(id: id, from: name.business, to: name.customer), author: .server)
-    }
-
-    /// Returns a reply as a message of its own, which is not sent after `until`.
-    func message(_ reply: DecidedReply, in name: ConversationID, until: Timestamp? = nil) -> ReceivedMessage {
-        ReceivedMessage(
-            business: name.business, customer: name.customer, id: reply.id, message: reply.message,
-            outboundKind: reply.kind, author: .server, until: until)
+        return DecidedReply(message, as: id, in: name, by: .server)
     }
 }

@@ -89,21 +89,14 @@ extension AssignmentWatch {
         of purpose: String, about record: UInt64, in name: ConversationID, of store: String
     ) -> MessageID {
         let parts = [store, name.business.rawValue, name.customer.rawValue, "\(record)", purpose]
-        return MessageID(derivedFrom: Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8))
+        return MessageID(derivedFrom: parts)
     }
 
     /// Appends a message to the journal; a message with the same id is there already.
     func append(
         _ reply: Reply, _ id: MessageID, in name: ConversationID, by author: MessageAuthor
     ) async throws {
-        let message = ReceivedMessage(
-            business: name.business, customer: name.customer, id: id,
-            message: reply.encodeToSend(id: id, from: name.business, to: name.customer),
-            outboundKind: reply.kind, author: author)
-        let result = await withCheckedContinuation { continuation in
-            store.append(message) { continuation.resume(returning: $0) }
-        }
-        if case .failed(let error) = result { throw error }
+        try await store.append(ReceivedMessage(DecidedReply(reply, as: id, in: name, by: author), in: name))
     }
 
     /// The first words of a person in a conversation, with `{name}`; nil when the business has none.

@@ -95,12 +95,9 @@ struct Notices: Sendable {
             reply = capabilities.flatMap { try? picker.showable(on: $0) } ?? reply
         }
         let id = Self.id("confirmation", [id.rawValue], business, customer)
-        store.append(
-            ReceivedMessage(
-                business: business, customer: customer, id: id,
-                message: reply.encodeToSend(id: id, from: business, to: customer), outboundKind: reply.kind,
-                author: .server)
-        ) { _ in }
+        let name = ConversationID(business: business, customer: customer)
+        let confirmation = DecidedReply(reply, as: id, in: name, by: .server)
+        store.append(ReceivedMessage(confirmation, in: name)) { _ in }
     }
 
     private static func picker(
@@ -152,10 +149,7 @@ struct Notices: Sendable {
     private static func id(
         _ purpose: String, _ more: [String], _ business: BusinessID, _ customer: CustomerID
     ) -> MessageID {
-        let parts = (["notices", purpose, business.rawValue, customer.rawValue] + more).map {
-            "\($0.utf8.count):\($0)"
-        }
-        return MessageID(derivedFrom: Array(parts.joined().utf8))
+        MessageID(derivedFrom: ["notices", purpose, business.rawValue, customer.rawValue] + more)
     }
 }
 

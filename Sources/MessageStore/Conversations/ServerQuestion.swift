@@ -16,10 +16,7 @@ package enum ServerQuestion: String, CaseIterable, Sendable {
 
     /// The `requestIdentifier` of the question.
     package func request(_ business: BusinessID, _ customer: CustomerID) -> MessageID {
-        let parts = ["notices", rawValue, business.rawValue, customer.rawValue].map {
-            "\($0.utf8.count):\($0)"
-        }
-        return MessageID(derivedFrom: Array(parts.joined().utf8))
+        MessageID(derivedFrom: ["notices", rawValue, business.rawValue, customer.rawValue])
     }
 
     /// Returns whether a customer's message answers such a question; false while its content is a reference.

@@ -14,4 +14,9 @@ extension MessageID {
         }
         self.init(text)
     }
+
+    /// Creates the UUID of texts; each has its length before it, so that no two lists have the same UUID.
+    package init(derivedFrom parts: [String], prefix: String = "") {
+        self.init(derivedFrom: Array((prefix + parts.map { "\($0.utf8.count):\($0)" }.joined()).utf8))
+    }
 }

@@ -152,7 +152,7 @@ import Testing
         let reply = test.pipelines.opening.reply(
             .text("late"), "firstAnswer", about: 1,
             in: ConversationID(business: ServerUnderTest.business, customer: customer))
-        let message = test.pipelines.opening.message(
+        let message = ReceivedMessage(
             reply, in: ConversationID(business: ServerUnderTest.business, customer: customer),
             until: .now().advanced(by: .seconds(-1)))
         let result = try await test.pipelines.sender.outcomes.outcome(of: reply.id, within: .seconds(300)) {

@@ -61,15 +61,7 @@ extension APIOperations {
     ) async throws -> APIAnswer {
         let business = try request.business
         // Several keys are joined with a space, which no key has.
-        guard let text = request.list("idempotency-key"),
-            let key = IdempotencyKey(
-                text, token: request.token.name, business: business.id, customer: customer,
-                body: request.body)
-        else {
-            throw APIProblem(
-                .badRequest, "send Idempotency-Key with 1 to 200 visible ASCII characters",
-                parameter: "Idempotency-Key")
-        }
+        let key = try request.idempotencyKey(business.id, customer)
         // Wait instead of refusing, because several requests with the same key may arrive at once: the first
         // search finds the message for all of them. The number of waiting requests is bounded, because a
         // token's requests in flight are.
