@@ -21,22 +21,6 @@ struct PaymentParts: Sendable {
     var callbacks: @Sendable (BusinessID) -> Set<PaymentCallback.Kind>? = { _ in [] }
     var now: @Sendable () -> Timestamp = { .now() }
 
-    /// The reason why a command without the merchants' settings leaves a payment in the outbox.
-    private struct MerchantsUnknown: Error, CustomStringConvertible {
-        let description = "the server adds the parts of a payment; it is sent when the server runs"
-    }
-
-    /// The reason why a payment of a handler that has not started is sent later.
-    private struct HandlerUnknown: Error, CustomStringConvertible {
-        let description = "the handler has not told yet which payments it takes"
-    }
-
-    /// The reason why a payment is sent later: Apple Pay's service gave no merchant session.
-    private struct SessionMissing: Error, CustomStringConvertible {
-        let failure: MerchantSessionFailure
-        var description: String { "\(failure)" }
-    }
-
     /// Whether the server adds parts to this message.
     static func isIncomplete(_ message: JSONValue) -> Bool {
         payment(of: message)?["endpoints"]?.equals(SignInRequest.placeholder) ?? false
@@ -58,9 +42,13 @@ struct PaymentParts: Sendable {
             }
             return .message(message)
         }
-        guard let settings, let sessions else { throw MerchantsUnknown() }
+        guard let settings, let sessions else {
+            throw PartsMissing("the server adds the parts of a payment; it is sent when the server runs")
+        }
         guard let business = settings[entry.business] else { return .refused(reason: Self.noMerchant) }
-        guard let callbacks = callbacks(entry.business) else { throw HandlerUnknown() }
+        guard let callbacks = callbacks(entry.business) else {
+            throw PartsMissing("the handler has not told yet which payments it takes")
+        }
         guard callbacks.contains(.paymentGateway) else { return .refused(reason: Self.noGateway) }
         guard let request = PaymentRequest(sent: document.root), let sheet = try? PaymentSheet(request) else {
             return .refused(reason: "not sent: the payment's sums cannot be read")
@@ -86,7 +74,7 @@ struct PaymentParts: Sendable {
                 existing?.paymentPayload?.session, business.section.merchant, endpoints.paymentGateway,
                 sessions)
         } catch {
-            if error.isRetryable { throw SessionMissing(failure: error) }
+            if error.isRetryable { throw PartsMissing("\(error)") }
             return .refused(reason: "not sent: \(error)")
         }
         var payment = Payment(
@@ -228,12 +216,10 @@ struct PaymentParts: Sendable {
         let filled = payment.replacing(members: [
             "endpoints": endpoints.json, "merchantSession": session.json,
             "paymentRequest": request.replacing(
-                members: ["merchantIdentifier": text(merchant)], at: "applePay"),
+                members: ["merchantIdentifier": JSONForm.text.json(merchant)], at: "applePay"),
         ])
         return root.replacing(
-            members: ["payment": filled, "requestIdentifier": text(identifier)], at: "interactiveData", "data"
-        )
+            members: ["payment": filled, "requestIdentifier": JSONForm.text.json(identifier)],
+            at: "interactiveData", "data")
     }
-
-    private static func text(_ value: String) -> [UInt8] { JSONWriter.value { $0.string(value) } }
 }

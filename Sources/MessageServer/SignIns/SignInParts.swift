@@ -14,16 +14,6 @@ struct SignInParts: Sendable {
     /// The providers; nil in a command without a running server, which leaves sign-ins in the outbox for the server.
     let settings: SignInSettings?
 
-    /// The reason why a command without the providers' settings leaves a sign-in in the outbox.
-    private struct ProvidersUnknown: Error, CustomStringConvertible {
-        let description = "the server adds the parts of a sign-in; it is sent when the server runs"
-    }
-
-    /// The reason why a sign-in of version 1 is retried later: no key pair could be created.
-    private struct NoKeyPair: Error, CustomStringConvertible {
-        let description = "too many operations wait for the public-key threads"
-    }
-
     /// Whether the server adds parts to this message.
     static func isIncomplete(_ message: JSONValue) -> Bool {
         guard let oauth2 = oauth2(of: message) else { return false }
@@ -44,7 +34,9 @@ struct SignInParts: Sendable {
         guard Self.isIncomplete(document.root), let oauth2 = Self.oauth2(of: document.root) else {
             return .message(message)
         }
-        guard let settings else { throw ProvidersUnknown() }
+        guard let settings else {
+            throw PartsMissing("the server adds the parts of a sign-in; it is sent when the server runs")
+        }
         guard let business = settings[entry.business] else { return .refused(reason: Self.noProvider) }
         guard let identifier = document.root["interactiveData"]?["data"]?["requestIdentifier"]?.string else {
             return .refused(reason: "not sent: the message has no requestIdentifier")
@@ -109,7 +101,9 @@ struct SignInParts: Sendable {
         }
         // Creating a key pair fails only when memory is exhausted.
         let drawn = await PublicKeyThreads.shared.run { try? P384KeyPair() }
-        guard let pair = drawn ?? nil else { throw NoKeyPair() }
+        guard let pair = drawn ?? nil else {
+            throw PartsMissing("too many operations wait for the public-key threads")
+        }
         let scope = parts.scope.isEmpty ? parts.authentication.provider.scope : parts.scope
         let new = ClassicSignInPayload(pair, scope: scope)
         let request = try await request(.classicSignIn, entry, parts, named: new.key, new.json)
