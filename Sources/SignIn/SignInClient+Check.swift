@@ -20,24 +20,24 @@ extension SignInClient {
     package func check(_ provider: Provider) async throws(SignInFailure) -> ProviderCheck {
         let isOpenID = provider.scope.contains("openid")
         let deadline = ContinuousClock.now + .seconds(20)
-        let metadata = try await metadata(of: provider, isOpenID: isOpenID, before: deadline)
+        let provider = try await completed(provider, isOpenID: isOpenID, before: deadline)
         let announcesIssuer = try await announcesIssuer(provider, before: deadline)
         var usableKeys: Int?
         if isOpenID {
-            let keys = try await keys(of: provider, at: metadata, refetching: false, before: deadline)
+            let keys = try await keys(of: provider, refetching: false, before: deadline)
             let count = keys.entries.count { entry in
                 entry.key.map { provider.idTokenAlgorithms.contains($0.algorithm) } ?? false
             }
             guard count > 0 else { throw .answerRefused(.keys, .missing(.keys)) }
             usableKeys = count
-        } else if metadata.userinfoURL == nil {
+        } else if provider.userinfoURL == nil {
             throw .addressMissing(.userinfo)
         }
-        guard metadata.tokenURL != nil else { throw .addressMissing(.token) }
+        guard provider.tokenURL != nil else { throw .addressMissing(.token) }
         return ProviderCheck(
-            authorizationURL: metadata.authorizationURL,
-            tokenURL: metadata.tokenURL, usableKeys: usableKeys,
-            ignoresAnnouncedIssuer: announcesIssuer && !(metadata.announcesIssuer ?? false))
+            authorizationURL: provider.authorizationURL, tokenURL: provider.tokenURL,
+            usableKeys: usableKeys,
+            ignoresAnnouncedIssuer: announcesIssuer && !(provider.namesIssuerInCallbacks ?? false))
     }
 
     /// Whether the provider's discovery document announces `iss`, also when the configuration has all addresses,
@@ -48,7 +48,7 @@ extension SignInClient {
         _ provider: Provider, before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> Bool {
         do throws(SignInFailure) {
-            return try await discovered(of: provider, before: deadline).announcesIssuer ?? false
+            return try await discovered(of: provider, before: deadline).announcesIssuer
         } catch {
             if case .answerRefused(.discovery, .issuerDiffers) = error { throw error }
             return false

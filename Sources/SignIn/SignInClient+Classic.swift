@@ -26,11 +26,10 @@ extension SignInClient {
     ) async throws(SignInFailure) -> ClassicResult {
         guard let client = provider.classic else { throw .classicTokenRefused }
         let token = try await opened(token, scalar)
-        let metadata = try await metadata(of: provider, isOpenID: false, before: deadline)
+        let provider = try await completed(provider, isOpenID: false, before: deadline)
         let introspected = try await introspection(of: token, client, provider, before: deadline)
         guard
-            let userinfo = try await userinfo(
-                token, isRequired: true, provider, at: metadata, before: deadline)?.root
+            let userinfo = try await userinfo(token, isRequired: true, provider, before: deadline)?.root
         else { throw .addressMissing(.userinfo) }
         let claims = mergedClaims(userinfo: userinfo, idToken: nil)
         guard let introspected else { return .unverified(claims: claims) }
@@ -42,7 +41,7 @@ extension SignInClient {
         }
         return .signedIn(
             Identity(
-                issuer: provider.issuer ?? metadata.userinfoURL ?? "", subject: subject, claims: claims,
+                issuer: provider.issuer ?? provider.userinfoURL ?? "", subject: subject, claims: claims,
                 tokens: provider.returnsTokens ? Self.tokens(token) : nil))
     }
 

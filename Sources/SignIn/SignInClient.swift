@@ -43,8 +43,8 @@ package final class SignInClient: Sendable {
         before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) {
         let deadline = deadline - Self.reservedTime
-        let metadata = try await metadata(of: provider, isOpenID: attempt.isOpenID, before: deadline)
-        try callback.checkIssuer(provider.issuer, isAnnounced: metadata.announcesIssuer ?? false)
+        let provider = try await completed(provider, isOpenID: attempt.isOpenID, before: deadline)
+        try callback.checkIssuer(provider.issuer, isAnnounced: provider.namesIssuerInCallbacks ?? false)
     }
 
     /// Exchanges the callback's code and returns the customer's identity at the provider.
@@ -68,20 +68,18 @@ package final class SignInClient: Sendable {
         _ callback: SignInCallback, _ attempt: SignInAttempt, _ provider: Provider,
         before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> Identity {
-        let metadata = try await metadata(of: provider, isOpenID: attempt.isOpenID, before: deadline)
-        try callback.checkIssuer(provider.issuer, isAnnounced: metadata.announcesIssuer ?? false)
+        let provider = try await completed(provider, isOpenID: attempt.isOpenID, before: deadline)
+        try callback.checkIssuer(provider.issuer, isAnnounced: provider.namesIssuerInCallbacks ?? false)
         let code = try callback.code()
-        let answer = try await redeem(code, attempt, provider, at: metadata, before: deadline)
-        let idToken = try await verifiedIDToken(
-            answer.idToken, attempt, provider, at: metadata, before: deadline)
+        let answer = try await redeem(code, attempt, provider, before: deadline)
+        let idToken = try await verifiedIDToken(answer.idToken, attempt, provider, before: deadline)
         let userinfo = try await userinfo(
-            answer.accessToken, isRequired: !attempt.isOpenID, provider, at: metadata, before: deadline)
-        return try identity(idToken?.root, userinfo?.root, provider, metadata, answer)
+            answer.accessToken, isRequired: !attempt.isOpenID, provider, before: deadline)
+        return try identity(idToken?.root, userinfo?.root, provider, answer)
     }
 
     private func identity(
-        _ idToken: JSONValue?, _ userinfo: JSONValue?, _ provider: Provider, _ metadata: ProviderMetadata,
-        _ answer: TokenAnswer
+        _ idToken: JSONValue?, _ userinfo: JSONValue?, _ provider: Provider, _ answer: TokenAnswer
     ) throws(SignInFailure) -> Identity {
         let name = idToken == nil ? provider.subjectClaim : "sub"
         guard let subject = subject(idToken?[name] ?? userinfo?[name]) else {
@@ -92,19 +90,18 @@ package final class SignInClient: Sendable {
             throw .subjectDiffers(.userinfo)
         }
         return Identity(
-            issuer: provider.issuer ?? metadata.userinfoURL ?? "", subject: subject,
+            issuer: provider.issuer ?? provider.userinfoURL ?? "", subject: subject,
             claims: mergedClaims(userinfo: userinfo, idToken: idToken),
             tokens: provider.returnsTokens ? answer.tokens() : nil)
     }
 
-    /// The provider's addresses; uses discovery when the configuration lacks an address that the server must
-    /// call.
-    func metadata(
-        of provider: Provider, isOpenID: Bool, before deadline: ContinuousClock.Instant
-    ) async throws(SignInFailure) -> ProviderMetadata {
-        let configured = ProviderMetadata(provider)
-        guard configured.needsDiscovery(isOpenID: isOpenID) else { return configured }
-        return configured.completed(by: try await discovered(of: provider, before: deadline))
+    /// Returns the provider with its addresses; uses discovery when the configuration lacks an address that
+    /// the server must call.
+    func completed(
+        _ provider: Provider, isOpenID: Bool, before deadline: ContinuousClock.Instant
+    ) async throws(SignInFailure) -> Provider {
+        guard provider.needsDiscovery(isOpenID: isOpenID) else { return provider }
+        return provider.completed(by: try await discovered(of: provider, before: deadline))
     }
 
     /// The content of the provider's discovery document, from the cache when it is fresh.
@@ -123,14 +120,14 @@ package final class SignInClient: Sendable {
     }
 
     private func redeem(
-        _ code: String, _ attempt: SignInAttempt, _ provider: Provider, at metadata: ProviderMetadata,
+        _ code: String, _ attempt: SignInAttempt, _ provider: Provider,
         before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> TokenAnswer {
-        let url = try request(to: metadata.tokenURL, for: .token, provider).url
-        let assertion = try await assertion(provider, tokenURL: url)
-        let request = TokenRequest(code: code, attempt: attempt, provider: provider, assertion: assertion)
+        let url = try request(to: provider.tokenURL, for: .token, provider).url
+        let request = exchangeRequest(
+            code, attempt, provider, to: url, assertion: try await assertion(provider, tokenURL: url))
         do {
-            let document = try await calls.object(.token, request.request(to: url), before: deadline)
+            let document = try await calls.object(.token, request, before: deadline)
             return try TokenAnswer(document, isOpenID: attempt.isOpenID)
         } catch .providerError(.token, .invalidGrant) {
             throw .grantRefused(usesPKCE: attempt.verifier != nil)
@@ -149,21 +146,21 @@ package final class SignInClient: Sendable {
     }
 
     private func verifiedIDToken(
-        _ token: String?, _ attempt: SignInAttempt, _ provider: Provider, at metadata: ProviderMetadata,
+        _ token: String?, _ attempt: SignInAttempt, _ provider: Provider,
         before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> JSONDocument? {
         guard let token else { return nil }
         guard let issuer = provider.issuer else { throw .addressMissing(.discovery) }
-        var rules = IDTokenRules(issuer: issuer, clientID: provider.clientID, nonce: attempt.nonce)
-        rules.otherAudiences = provider.otherAudiences
-        rules.algorithms = provider.idTokenAlgorithms
+        let rules = IDTokenRules(
+            issuer: issuer, clientID: provider.clientID, otherAudiences: provider.otherAudiences,
+            algorithms: provider.idTokenAlgorithms, nonce: attempt.nonce)
         do {
             return try await verify(
-                token, rules, keys(of: provider, at: metadata, refetching: false, before: deadline))
+                token, rules, keys(of: provider, refetching: false, before: deadline))
         } catch .idTokenRefused(.unknownKey) {
             // The provider may have changed its keys after they were cached: fetch them again.
             return try await verify(
-                token, rules, keys(of: provider, at: metadata, refetching: true, before: deadline))
+                token, rules, keys(of: provider, refetching: true, before: deadline))
         }
     }
 
@@ -182,10 +179,9 @@ package final class SignInClient: Sendable {
     }
 
     func keys(
-        of provider: Provider, at metadata: ProviderMetadata, refetching: Bool,
-        before deadline: ContinuousClock.Instant
+        of provider: Provider, refetching: Bool, before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> JSONWebKeys {
-        let request = try request(to: metadata.jwksURL, for: .keys, provider)
+        let request = try request(to: provider.jwksURL, for: .keys, provider)
         return try await keys.document(at: request.url, refetching: refetching, before: deadline) { [calls] in
             await Self.fetched(.keys, request, calls) { document throws(SignInFailure) in
                 guard let keys = JSONWebKeys(document) else { throw .answerRefused(.keys, .missing(.keys)) }
@@ -195,11 +191,11 @@ package final class SignInClient: Sendable {
     }
 
     func userinfo(
-        _ accessToken: String, isRequired: Bool, _ provider: Provider, at metadata: ProviderMetadata,
+        _ accessToken: String, isRequired: Bool, _ provider: Provider,
         before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> JSONDocument? {
-        guard isRequired || metadata.userinfoURL != nil else { return nil }
-        var request = try request(to: metadata.userinfoURL, for: .userinfo, provider)
+        guard isRequired || provider.userinfoURL != nil else { return nil }
+        var request = try request(to: provider.userinfoURL, for: .userinfo, provider)
         request.headers.append((name: "authorization", value: "Bearer " + accessToken))
         return try await calls.object(.userinfo, request, before: deadline)
     }

@@ -2,24 +2,20 @@ import BalloonJSON
 import BalloonTransport
 import BalloonWire
 
-/// The request that exchanges a code for tokens (RFC 6749 §4.1.3).
-struct TokenRequest {
-    let code: String
-    let attempt: SignInAttempt
-    let provider: Provider
-    /// The signed token that proves our identity with `private_key_jwt`; nil for the other methods.
-    let assertion: String?
-
-    func request(to url: String) -> TransportRequest {
-        var form = FormFields()
-        form.add("grant_type", "authorization_code")
-        form.add("code", code)
-        form.add("redirect_uri", attempt.redirectURI)
-        form.add("code_verifier", attempt.verifier)
-        return authenticated(
-            form, to: url, clientID: provider.clientID, provider.clientAuthentication, assertion: assertion,
-            allowsLoopback: provider.allowsLoopback)
-    }
+/// Creates the request that exchanges a code for tokens (RFC 6749 §4.1.3).
+///
+/// `assertion` is the signed token that proves our identity with `private_key_jwt`; nil for the other methods.
+func exchangeRequest(
+    _ code: String, _ attempt: SignInAttempt, _ provider: Provider, to url: String, assertion: String?
+) -> TransportRequest {
+    var form = FormFields()
+    form.add("grant_type", "authorization_code")
+    form.add("code", code)
+    form.add("redirect_uri", attempt.redirectURI)
+    form.add("code_verifier", attempt.verifier)
+    return authenticated(
+        form, to: url, clientID: provider.clientID, provider.clientAuthentication, assertion: assertion,
+        allowsLoopback: provider.allowsLoopback)
 }
 
 /// Creates a `POST` of a form that proves that it comes from our client (OpenID Connect Core §9, RFC 7523
