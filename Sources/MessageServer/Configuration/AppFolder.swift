@@ -1,7 +1,6 @@
 import BalloonPOSIX
 import BalloonWire
 import HandlerKit
-import Logging
 import RetentionClient
 
 /// The folder that holds one file and one folder for each app.
@@ -22,7 +21,6 @@ enum AppFolder {
         do {
             // Hidden files are skipped: editors and Kubernetes volumes create them.
             names = try Directory.names(in: folder).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
-                .sorted()
         } catch {
             problems.add(at: .file(folder), "cannot be read: \(error)", hint: "check its path and mode")
             return []
@@ -48,7 +46,7 @@ enum AppFolder {
     ) -> AppConfiguration? {
         let (folder, found) = RetentionFolder.read(Directory.parent(of: file) + "/" + slug)
         let app = ObjectReader.read(root, file: file, noting: &problems) {
-            read(&$0, root["handler"], slug, folder, handlers)
+            read(&$0, slug, folder, handlers)
         }
         problems += found.filter(\.isError).map { ConfigurationProblem($0) }
         warnings += found.filter { !$0.isError }.map { ConfigurationProblem($0) }
@@ -61,7 +59,7 @@ enum AppFolder {
     }
 
     private static func read(
-        _ reader: inout ObjectReader, _ binding: JSONValue?, _ slug: String, _ folder: RetentionFolder,
+        _ reader: inout ObjectReader, _ slug: String, _ folder: RetentionFolder,
         _ handlers: [any HandlerFactory]?
     ) -> AppConfiguration? {
         reader.require(
@@ -71,52 +69,42 @@ enum AppFolder {
         let appleID = reader.integer("appleID", in: 1...Int(Int32.max) * 64)
         let issuerID = reader.word("issuerID", maximum: 255, hint: copy)
         let keyID = reader.word("keyID", maximum: 255, hint: copy)
-        let key = key(&reader)
-        let certificate = reader.has("rootFile") ? certificate(&reader) : .appleG3
+        let keyFile = reader.text("keyFile")
+        let key = keyFile.flatMap {
+            reader.signingKey(
+                $0, [.es256], "is not an in-app purchase key",
+                hint: "use the .p8 file of App Store Connect unchanged")
+        }
+        let certificate =
+            reader.has("rootFile")
+            ? reader.text("rootFile").flatMap {
+                reader.rootCertificate($0, hint: "remove the key: Apple Root CA - G3 is in the program")
+            } : .appleG3
         let noAnswer: AppConfiguration.NoAnswer? = reader.choice(
             "noAnswer", "is not an answer", hint: "use empty or 503")
         let days = reader.integer("decisionDays", in: 1...3650)
-        let directory = reader.directory
-        let handler = reader.object("handler") { reader in
-            let request = binding.map { binding in
-                HandlerBindingRequest(
-                    binding: binding, business: BusinessID(bundleID ?? ""), slug: slug, directory: directory,
-                    scratchDirectory: "", deadline: .seconds(1), maximumInFlight: 1,
-                    logger: Logger(label: "balloon"))
-            }
-            return HandlerBinding.read(&reader, request, handlers)
+        let handler = reader.object("handler") {
+            HandlerBinding.read(
+                &$0, of: BusinessID(bundleID ?? ""), slug: slug, deadline: .seconds(1), handlers)
         }
         let budget = reader.integer("budgetMilliseconds", in: budgets)
         let concurrency = reader.integer("concurrency", in: 1...1024)
         let refresh = reader.integer("stateRefreshMinutes", in: 0...1440)
-        guard let bundleID, let issuerID, let keyID, let appleID, let key, let certificate else { return nil }
+        guard let bundleID, let issuerID, let keyID, let appleID, let keyFile, let key, let certificate else {
+            return nil
+        }
         let identity = AppIdentity(
-            bundleID: bundleID, appleID: appleID, issuerID: issuerID, keyID: keyID, key: key.key)
+            bundleID: bundleID, appleID: appleID, issuerID: issuerID, keyID: keyID, key: key)
         var app = AppConfiguration(slug: slug, identity: identity, root: certificate, folder: folder)
         app.noAnswer = noAnswer ?? app.noAnswer
         app.decisionDays = days ?? app.decisionDays
-        app.keyFile = key.file
+        app.keyFile = reader.absolute(keyFile.text)
         app.handler = handler
-        app.directory = directory
+        app.directory = reader.directory
         app.budget = budget.map { .milliseconds($0) } ?? app.budget
         if let refresh { app.refreshInterval = refresh == 0 ? nil : .seconds(refresh * 60) }
         app.concurrency = concurrency ?? app.concurrency
         return app
-    }
-
-    private static func key(_ reader: inout ObjectReader) -> (key: SigningKey, file: String)? {
-        guard let path = reader.text("keyFile"),
-            let key = reader.signingKey(
-                path, [.es256], "is not an in-app purchase key",
-                hint: "use the .p8 file of App Store Connect unchanged")
-        else { return nil }
-        return (key, reader.absolute(path.text))
-    }
-
-    private static func certificate(_ reader: inout ObjectReader) -> RootCertificate? {
-        reader.text("rootFile").flatMap {
-            reader.rootCertificate($0, hint: "remove the key: Apple Root CA - G3 is in the program")
-        }
     }
 }
 

@@ -39,9 +39,11 @@ extension AuthenticationConfiguration {
         result.asksToConfirm = reader.flag("confirm") ?? true
         result.provider.returnsTokens = reader.flag("handTokens") ?? false
         result.recordsSubject = reader.flag("recordSubject") ?? false
-        let auditToken = secret("auditToken", &reader, secrets)
-        let client = client(&reader, secrets, usesPKCE: provider.usesPKCE)
-        let classic = classic(&reader, secrets, besides: client?.authentication)
+        var auditFiles: [String] = []
+        result.auditToken = secret("auditToken", &reader, secrets, &auditFiles)
+        let client = client(&reader, secrets, usesPKCE: provider.usesPKCE, &result.secretFiles)
+        result.secretFiles += auditFiles
+        result.provider.classic = classic(&reader, secrets, besides: client, &result.secretFiles)
         let isOpenID = scope?.contains("openid") ?? false
         checkAddresses(&reader, isOpenID: isOpenID)
         checkIssuer(&reader, isOpenID: isOpenID, namesIssuer: provider.namesIssuerInCallbacks)
@@ -56,11 +58,8 @@ extension AuthenticationConfiguration {
         }
         guard let clientID, let scope, let client else { return nil }
         result.provider.clientID = clientID
-        result.provider.clientAuthentication = client.authentication
+        result.provider.clientAuthentication = client
         result.provider.scope = scope
-        result.provider.classic = classic?.client
-        result.auditToken = auditToken?.secret
-        result.secretFiles = client.files + (auditToken?.files ?? []) + (classic?.files ?? [])
         return result
     }
 
@@ -103,12 +102,11 @@ extension AuthenticationConfiguration {
     }
 
     private static func algorithms(_ reader: inout ObjectReader) -> Set<SignatureAlgorithm>? {
-        guard let names = reader.texts("idTokenAlgorithms") else { return nil }
         let known: [String: SignatureAlgorithm] = ["RS256": .rs256, "ES256": .es256]
-        for name in names where known[name.text] == nil {
-            reader.report(name, "is not an algorithm that is verified", hint: "use RS256 or ES256")
+        let algorithms = reader.values("idTokenAlgorithms") { name throws(InvalidSetting) in
+            try checked(known[name], "is not an algorithm that is verified", hint: "use RS256 or ES256")
         }
-        return Set(names.compactMap { known[$0.text] })
+        return algorithms.map { Set($0) }
     }
 
     /// Reads the audiences that an id_token may have besides the client.
@@ -160,8 +158,8 @@ extension AuthenticationConfiguration {
     }
 
     private static func client(
-        _ reader: inout ObjectReader, _ secrets: BusinessSecrets, usesPKCE: Bool
-    ) -> (authentication: ClientAuthentication, files: [String])? {
+        _ reader: inout ObjectReader, _ secrets: BusinessSecrets, usesPKCE: Bool, _ files: inout [String]
+    ) -> ClientAuthentication? {
         let hasSecret = reader.has("clientSecret")
         let named = reader.text("clientAuthentication")
         let keyFile = reader.text("clientKeyFile")
@@ -196,33 +194,32 @@ extension AuthenticationConfiguration {
             let key = reader.signingKey(
                 keyFile, [.rs256, .es256], "is not a private key that can sign id_tokens",
                 hint: "write an RSA key of 2048 to 8192 bits or a P-256 key in PEM, without a password")
-            return key.map {
-                (.privateKeyJWT($0, keyID: keyID?.text), [reader.absolute(keyFile.text)])
-            }
+            files.append(reader.absolute(keyFile.text))
+            return key.map { .privateKeyJWT($0, keyID: keyID?.text) }
         case "none":
             if !usesPKCE {
                 reader.problem(
                     "has the client authentication none without \"pkce\"", hint: "switch \"pkce\" on")
                 return nil
             }
-            return (.none, [])
+            return ClientAuthentication.none
         default:
-            guard let (secret, files) = secret("clientSecret", &reader, secrets) else { return nil }
-            return (method == "client_secret_basic" ? .basic(secret) : .post(secret), files)
+            return secret("clientSecret", &reader, secrets, &files).map {
+                method == "client_secret_basic" ? .basic($0) : .post($0)
+            }
         }
     }
 
-    /// Reads a secret and the file that contains it; nil when the secret is absent, or after reporting a
-    /// problem.
+    /// Reads a secret and appends the file that contains it to `files`; nil when the secret is absent, or
+    /// after reporting a problem.
     private static func secret(
-        _ key: String, _ reader: inout ObjectReader, _ secrets: BusinessSecrets
-    ) -> (secret: Secret, files: [String])? {
+        _ key: String, _ reader: inout ObjectReader, _ secrets: BusinessSecrets, _ files: inout [String]
+    ) -> Secret? {
         guard let reference = reader.object(key, SecretReference.read) else { return nil }
         let folder = reader.directory + "/"
         let text = reader.noting {
             reference.resolved(
-                in: secrets.environment, folder: folder, hint: "set it to the secret", noting: &$0,
-                reading: ConfigurationFile.text)
+                in: secrets.environment, folder: folder, hint: "set it to the secret", noting: &$0)
         }
         guard let text else { return nil }
         // Only an empty secret is refused.
@@ -230,19 +227,20 @@ extension AuthenticationConfiguration {
             reader.report(text, "is empty", hint: "set it to the secret")
             return nil
         }
-        if case .file(let path) = reference { return (secret, [reader.absolute(path.text)]) }
-        return (secret, [])
+        files += [reference.path(in: folder)].compactMap { $0 }
+        return secret
     }
 
     /// Reads the client for sign-ins of version 1.
     ///
     /// Its secret must differ from the secret of version 2, because the server sends it to devices.
     private static func classic(
-        _ reader: inout ObjectReader, _ secrets: BusinessSecrets, besides client: ClientAuthentication?
-    ) -> (client: ClassicClient, files: [String])? {
+        _ reader: inout ObjectReader, _ secrets: BusinessSecrets, besides client: ClientAuthentication?,
+        _ files: inout [String]
+    ) -> ClassicClient? {
         reader.object("classic") { reader in
             let clientID = word("clientID", &reader)
-            let secret = secret("clientSecret", &reader, secrets)
+            let secret = secret("clientSecret", &reader, secrets, &files)
             let introspectionURL = address("introspectionURL", &reader, secrets)
             let register =
                 "register a separate client for sign-ins of version 1 at the provider, and write its"
@@ -251,7 +249,7 @@ extension AuthenticationConfiguration {
             guard let clientID, let secret else { return nil }
             switch client {
             case .post(let other)?, .basic(let other)?:
-                if other == secret.secret {
+                if other == secret {
                     reader.problem(
                         "has the \"clientSecret\" of version 2, and would send it to devices",
                         hint: "register a separate client at the provider for sign-ins of version 1")
@@ -259,11 +257,8 @@ extension AuthenticationConfiguration {
                 }
             case .privateKeyJWT?, ClientAuthentication.none?, nil: break
             }
-            return (
-                ClassicClient(
-                    clientID: clientID, clientSecret: secret.secret, introspectionURL: introspectionURL),
-                secret.files
-            )
+            return ClassicClient(
+                clientID: clientID, clientSecret: secret, introspectionURL: introspectionURL)
         }
     }
 }

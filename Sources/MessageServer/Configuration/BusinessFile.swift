@@ -12,34 +12,28 @@ enum BusinessFile {
         secrets: BusinessSecrets? = nil, noting problems: inout [ConfigurationProblem]
     ) -> (business: BusinessConfiguration, place: ConfigurationPlace)? {
         ObjectReader.read(root, file: file, noting: &problems) {
-            read(&$0, root, slug: slug, handlers: handlers, secrets: secrets)
+            read(&$0, slug: slug, handlers: handlers, secrets: secrets)
         }
     }
 
     private static func read(
-        _ reader: inout ObjectReader, _ root: JSONValue, slug: String, handlers: [any HandlerFactory]?,
-        secrets: BusinessSecrets?
+        _ reader: inout ObjectReader, slug: String, handlers: [any HandlerFactory]?, secrets: BusinessSecrets?
     ) -> (business: BusinessConfiguration, place: ConfigurationPlace)? {
         let id = required("businessID", of: &reader)
         let name = required("name", of: &reader)
         reader.require("handler", hint: HandlerBinding.hint)
-        let directory = reader.directory
-        let request = { (binding: JSONValue) in
-            HandlerBindingRequest(
-                binding: binding, business: BusinessID(id?.text ?? ""), slug: slug, directory: directory,
-                scratchDirectory: "", deadline: .seconds(30), maximumInFlight: 1,
-                logger: Logger(label: "balloon"))
+        let binding = { (reader: inout ObjectReader) in
+            HandlerBinding.read(
+                &reader, of: BusinessID(id?.text ?? ""), slug: slug, deadline: .seconds(30), handlers)
         }
-        let handler = reader.object("handler") {
-            HandlerBinding.read(&$0, root["handler"].map(request), handlers)
-        }
+        let handler = reader.object("handler", binding)
         // Replaced below, or the business is left out.
         var business = BusinessConfiguration(
             slug: slug, businessID: BusinessID(""), name: "",
             handler: handler ?? .builtin(name: HandlerBinding.none, configuration: nil))
-        business.directory = directory
+        business.directory = reader.directory
         business.fallback = reader.object("fallback") {
-            fallback(&$0, root["fallback"]?["handler"].map(request), handlers)
+            fallback(&$0, binding)
         }
         business.people = reader.object("people", PeopleConfiguration.read)
         business.notices = reader.object("notices", NoticesConfiguration.read)
@@ -52,7 +46,7 @@ enum BusinessFile {
             }
             business.applePay = reader.object("applePay", ApplePayConfiguration.read)
         }
-        if business.applePay?.decryption != nil, let url = root["handler"]?["http"]?["url"]?.string,
+        if business.applePay?.decryption != nil, let url = reader.value["handler"]?["http"]?["url"]?.string,
             !isPrivateService(url)
         {
             reader.problem(
@@ -97,10 +91,10 @@ enum BusinessFile {
     }
 
     private static func fallback(
-        _ reader: inout ObjectReader, _ request: HandlerBindingRequest?, _ handlers: [any HandlerFactory]?
+        _ reader: inout ObjectReader, _ read: (inout ObjectReader) -> HandlerBinding?
     ) -> FallbackConfiguration? {
         let text = reader.text("text")
-        let binding = reader.object("handler") { HandlerBinding.read(&$0, request, handlers) }
+        let binding = reader.object("handler", read)
         var fallback = FallbackConfiguration(.text(text?.text ?? ""))
         reader.set(&fallback.after, "afterSeconds", in: 0...86400)
         guard reader.has("text") != reader.has("handler") else {

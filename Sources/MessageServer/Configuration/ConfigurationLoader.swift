@@ -17,7 +17,7 @@ package enum ConfigurationLoader {
         let folder = ConfigurationFile.folder(of: file)
         let environment = purpose.relevant(environment)
         let handlers = purpose == .customer ? nil : handlers
-        let draft = draft(file, folder, environment, purpose, noting: &problems)
+        let draft = ServerDraft(file, folder, environment, purpose, noting: &problems)
         var late: [ConfigurationProblem] = []
         let secrets =
             purpose == .customer
@@ -80,12 +80,11 @@ package enum ConfigurationLoader {
             guard let file else {
                 let key = EnvironmentKey.dataDirectory
                 let relevant = environment.filter { $0.key == key.rawValue || $0.key == key.fileVariable }
-                let settings = EnvironmentSettings(
-                    relevant, named: [], noting: &problems, reading: ConfigurationFile.text)
+                let settings = EnvironmentSettings(relevant, named: [], noting: &problems)
                 return settings[key]?.parsed(SettingFormat.path, noting: &problems)
             }
             let folder = ConfigurationFile.folder(of: file)
-            let draft = draft(file, folder, environment, .development, noting: &problems)
+            let draft = ServerDraft(file, folder, environment, .development, noting: &problems)
             return draft.configuration(businesses: [], noting: &problems)?.dataDirectory
         }
     }
@@ -98,13 +97,6 @@ package enum ConfigurationLoader {
         let value = read(&problems)
         guard problems.isEmpty else { throw .problems(problems) }
         return value
-    }
-
-    /// The slugs and identifiers of the businesses beside a server's file; reads no secret.
-    package static func businesses(
-        file: String
-    ) throws(ConfigurationError) -> [(slug: String, id: BusinessID)] {
-        try businessConfigurations(file: file).map { ($0.slug, $0.businessID) }
     }
 
     /// The businesses beside a server's file, without their members that need a secret.
@@ -137,49 +129,6 @@ package enum ConfigurationLoader {
             AppFolder.read(folder, handlers: handlers, noting: &$0, warnings: &warnings)
         }
         return (apps, warnings)
-    }
-
-    private static func draft(
-        _ file: String, _ folder: String, _ environment: [String: String], _ purpose: ConfigurationPurpose,
-        noting problems: inout [ConfigurationProblem]
-    ) -> ServerDraft {
-        let serverFile =
-            ConfigurationFile.document(file, noting: &problems)
-            .map { ServerFile($0.root, file: file, noting: &problems) } ?? ServerFile(unreadable: file)
-        let settings = EnvironmentSettings(
-            environment,
-            named: [serverFile.secret, serverFile.previousSecret].compactMap { $0?.variableName },
-            noting: &problems,
-            reading: ConfigurationFile.text)
-        // A reference is resolved only when it is used: when the environment gives the secret, its file may
-        // be absent.
-        let secret =
-            settings.given.contains(.secret) || purpose == .development
-            ? nil
-            : serverFile.secret?.resolved(
-                in: environment, folder: folder, noting: &problems, reading: ConfigurationFile.text)
-        let previous =
-            purpose == .server
-            ? serverFile.previousSecret?.resolved(
-                in: environment, folder: folder, hint: "set it to the previous secret, or remove the key",
-                noting: &problems, reading: ConfigurationFile.text) : nil
-        return ServerDraft(
-            purpose: purpose, file: serverFile, environment: settings, referencedSecret: secret,
-            previousSecret: previous,
-            tls: tls(serverFile.tls, folder, purpose, noting: &problems))
-    }
-
-    /// The TLS files; they are not read for a program that only needs to know whether the server uses TLS.
-    private static func tls(
-        _ reference: TLSReference?, _ folder: String, _ purpose: ConfigurationPurpose,
-        noting problems: inout [ConfigurationProblem]
-    ) -> TLSFiles? {
-        switch purpose {
-        case .server: reference?.resolved(folder: folder, noting: &problems)
-        case .development: nil
-        case .customer:
-            reference.map { TLSFiles(certificateFile: $0.certificate.text, keyFile: $0.key.text) }
-        }
     }
 }
 

@@ -13,8 +13,7 @@ struct EnvironmentSettings {
     /// Reads the settings from `environment`; `named` are the variables that the server's file names for its
     /// secrets.
     init(
-        _ environment: [String: String], named: [String], noting problems: inout [ConfigurationProblem],
-        reading read: (String) throws(InvalidSetting) -> String
+        _ environment: [String: String], named: [String], noting problems: inout [ConfigurationProblem]
     ) {
         let known = EnvironmentKey.allCases.flatMap { [$0.rawValue, $0.fileVariable] } + Self.others
         for name in environment.keys.sorted() where name.hasPrefix("BALLOON_") {
@@ -25,21 +24,20 @@ struct EnvironmentSettings {
         for key in EnvironmentKey.allCases
         where environment[key.rawValue] != nil || environment[key.fileVariable] != nil {
             given.insert(key)
-            settings[key] = Self.setting(key, in: environment, noting: &problems, reading: read)
+            settings[key] = Self.setting(key, in: environment, noting: &problems)
         }
     }
 
     private static func setting(
         _ key: EnvironmentKey, in environment: [String: String],
-        noting problems: inout [ConfigurationProblem], reading read: (String) throws(InvalidSetting) -> String
+        noting problems: inout [ConfigurationProblem]
     ) -> Setting? {
         let name = key.rawValue
         switch (environment[name], environment[key.fileVariable]) {
         case (nil, nil): return nil
         case (let text?, nil): return Setting(text: text, place: .variable(name))
         case (nil, let path?):
-            let file = Setting(text: path, place: .variable(key.fileVariable))
-            return file.parsed(read, noting: &problems).map { Setting(text: $0, place: file.place) }
+            return Setting(text: path, place: .variable(key.fileVariable)).content(noting: &problems)
         case (_?, _?):
             problems.add(
                 at: .variable(name), "is set together with \(key.fileVariable)", hint: "unset one of them")

@@ -1,4 +1,5 @@
 import HandlerKit
+import Logging
 
 extension HandlerBinding {
     /// The keys under which `handler` binds a handler outside the program.
@@ -9,9 +10,11 @@ extension HandlerBinding {
 
     /// Reads the object `handler`; nil after reporting problems.
     ///
-    /// `handlers` are the handlers of the program; nil leaves the binding unchecked.
+    /// `handlers` are the handlers of the program; nil leaves the binding unchecked. A handler outside the
+    /// program is created for `business` and `slug`, with `deadline`, to check it.
     static func read(
-        _ reader: inout ObjectReader, _ request: HandlerBindingRequest?, _ handlers: [any HandlerFactory]?
+        _ reader: inout ObjectReader, of business: BusinessID, slug: String, deadline: Duration,
+        _ handlers: [any HandlerFactory]?
     ) -> HandlerBinding? {
         let hasBuiltin = reader.has("builtin")
         let configuration = reader.anyObject("config")
@@ -22,9 +25,13 @@ extension HandlerBinding {
             reader.problem("names more than one handler", hint: hint)
             return nil
         }
-        if let key = named.first, key != "builtin", let request {
+        if let key = named.first, key != "builtin" {
+            let request = HandlerBindingRequest(
+                binding: reader.value, business: business, slug: slug, directory: reader.directory,
+                scratchDirectory: "", deadline: deadline, maximumInFlight: 1, logger: Logger(label: "balloon")
+            )
             if let handlers { check(key, request, among: handlers, &reader) }
-            return .bound(by: key, request.binding)
+            return .bound(by: key, reader.value)
         }
         guard hasBuiltin else {
             reader.problem("names no handler", hint: hint)

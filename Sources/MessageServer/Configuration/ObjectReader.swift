@@ -8,7 +8,7 @@ import BalloonWire
 struct ObjectReader {
     private var problems: [ConfigurationProblem] = []
     private var keys: [String] = []
-    private let value: JSONValue
+    let value: JSONValue
     private let file: String
 
     private init(_ value: JSONValue, file: String) {

@@ -25,11 +25,18 @@ enum SecretReference: Equatable {
         }
     }
 
+    /// The file's path, relative to that of `folder`; nil when the reference names a variable.
+    func path(in folder: String) -> String? {
+        switch self {
+        case .variable: nil
+        case .file(let path): path.text.hasPrefix("/") ? path.text : folder + path.text
+        }
+    }
+
     /// Returns the secret's text; nil after reporting a problem.
     func resolved(
         in environment: [String: String], folder: String,
-        hint: String = "set it to the Base64 of the secret", noting problems: inout [ConfigurationProblem],
-        reading read: (String) throws(InvalidSetting) -> String
+        hint: String = "set it to the Base64 of the secret", noting problems: inout [ConfigurationProblem]
     ) -> Setting? {
         switch self {
         case .variable(let name):
@@ -39,10 +46,8 @@ enum SecretReference: Equatable {
                 return nil
             }
             return Setting(text: text, place: .variable(name.text))
-        case .file(let path):
-            let file = Setting(
-                text: path.text.hasPrefix("/") ? path.text : folder + path.text, place: path.place)
-            return file.parsed(read, noting: &problems).map { Setting(text: $0, place: path.place) }
+        case .file(let file):
+            return Setting(text: path(in: folder) ?? file.text, place: file.place).content(noting: &problems)
         }
     }
 }

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
 
@@ -13,6 +14,38 @@ struct ServerDraft {
     let previousSecret: Setting?
     /// The TLS files; nil when there are none or after a problem.
     let tls: TLSFiles?
+
+    /// Reads the server's file and the environment.
+    init(
+        _ path: String, _ folder: String, _ variables: [String: String], _ purpose: ConfigurationPurpose,
+        noting problems: inout [ConfigurationProblem]
+    ) {
+        self.purpose = purpose
+        file =
+            ConfigurationFile.document(path, noting: &problems)
+            .map { ServerFile($0.root, file: path, noting: &problems) } ?? ServerFile(unreadable: path)
+        environment = EnvironmentSettings(
+            variables, named: [file.secret, file.previousSecret].compactMap { $0?.variableName },
+            noting: &problems)
+        // A reference is resolved only when it is used: when the environment gives the secret, its file may
+        // be absent.
+        referencedSecret =
+            environment.given.contains(.secret) || purpose == .development
+            ? nil : file.secret?.resolved(in: variables, folder: folder, noting: &problems)
+        previousSecret =
+            purpose == .server
+            ? file.previousSecret?.resolved(
+                in: variables, folder: folder, hint: "set it to the previous secret, or remove the key",
+                noting: &problems) : nil
+        // The TLS files are not read for a program that only needs to know whether the server uses TLS.
+        tls =
+            switch purpose {
+            case .server: file.tls?.resolved(folder: folder, noting: &problems)
+            case .development: nil
+            case .customer:
+                file.tls.map { TLSFiles(certificateFile: $0.certificate.text, keyFile: $0.key.text) }
+            }
+    }
 
     /// The complete configuration; nil when a required value is missing or invalid.
     func configuration(
@@ -46,16 +79,10 @@ struct ServerDraft {
 
     /// The files of the MSP's secret and of the TLS key.
     func secretFiles(_ folder: String, _ variables: [String: String]) -> [String] {
-        var files = [tls?.keyFile].compactMap { $0 }
-        if environment.given.contains(.secret) {
-            files += [variables[EnvironmentKey.secret.fileVariable]].compactMap { $0 }
-        } else if case .file(let path)? = file.secret {
-            files.append(path.text.hasPrefix("/") ? path.text : folder + path.text)
-        }
-        if case .file(let path)? = file.previousSecret {
-            files.append(path.text.hasPrefix("/") ? path.text : folder + path.text)
-        }
-        return files
+        let secret =
+            environment.given.contains(.secret)
+            ? variables[EnvironmentKey.secret.fileVariable] : file.secret?.path(in: folder)
+        return [tls?.keyFile, secret, file.previousSecret?.path(in: folder)].compactMap { $0 }
     }
 
     /// Returns the environment's value, or else the file's; checks both, so that a wrong value in the file is

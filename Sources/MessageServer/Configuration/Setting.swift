@@ -14,6 +14,11 @@ struct Setting: Sendable, Equatable {
             return nil
         }
     }
+
+    /// The text of the file that the setting names; nil after reporting a problem.
+    func content(noting problems: inout [ConfigurationProblem]) -> Setting? {
+        parsed(ConfigurationFile.text, noting: &problems).map { Setting(text: $0, place: place) }
+    }
 }
 
 /// Returns the text of a setting if it is valid.

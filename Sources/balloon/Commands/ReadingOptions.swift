@@ -42,8 +42,8 @@ struct ReadingOptions: ParsableArguments {
         guard let name else { return nil }
         var known: [KnownBusiness] = []
         if let config = place.config {
-            known = try ConfigurationLoader.businesses(file: config).map {
-                KnownBusiness(slug: $0.slug, id: $0.id)
+            known = try ConfigurationLoader.businessConfigurations(file: config).map {
+                KnownBusiness(slug: $0.slug, id: $0.businessID)
             }
         } else if let server = try DevelopmentServer.read(in: try data) {
             known = server.businesses

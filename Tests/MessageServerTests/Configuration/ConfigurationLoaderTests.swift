@@ -5,10 +5,11 @@ import BalloonWire
 import BusinessMessages
 import HandlerKit
 import Logging
-import MessageServer
 import MessageStore
 import TestSupport
 import Testing
+
+@testable import MessageServer
 
 @Suite struct ConfigurationLoaderTests {
     private static let uuid = "5a6b7c8d-0000-4000-8000-000000000002"
@@ -108,7 +109,10 @@ import Testing
         let environment = ["BALLOON_DATA_DIRECTORY": "/srv/data", "BALLOON_UNKNOWN": "1"]
         #expect(try ConfigurationLoader.dataDirectory(file: nil, environment: environment) == "/srv/data")
         #expect(try ConfigurationLoader.dataDirectory(file: nil, environment: [:]) == nil)
-        #expect(try ConfigurationLoader.businesses(file: file).map(\.id) == [BusinessID("b-1")])
+        #expect(
+            try ConfigurationLoader.businessConfigurations(file: file).map(\.businessID) == [
+                BusinessID("b-1")
+            ])
     }
 
     @Test func `an absent setting has its default`() throws {
