@@ -7,17 +7,7 @@ package struct RetentionClock: Sendable {
     package let milliseconds: @Sendable () -> Int
     /// The time since an arbitrary moment; never goes backwards.
     package let uptime: @Sendable () -> Duration
-    private let sleep: @Sendable (Duration) async throws -> Void
-
-    /// Creates a clock.
-    package init(
-        milliseconds: @escaping @Sendable () -> Int, uptime: @escaping @Sendable () -> Duration,
-        sleep: @escaping @Sendable (Duration) async throws -> Void
-    ) {
-        self.milliseconds = milliseconds
-        self.uptime = uptime
-        self.sleep = sleep
-    }
+    let sleep: @Sendable (Duration) async throws -> Void
 
     /// The clock of the machine.
     package static let system = RetentionClock(

@@ -36,13 +36,6 @@ package struct RetentionApplication: Sendable {
         package let total: Int
         /// The time that the uploads from this one on need by Apple's rate limits.
         package let remaining: Duration
-
-        /// Creates a place.
-        package init(number: Int, total: Int, remaining: Duration) {
-            self.number = number
-            self.total = total
-            self.remaining = remaining
-        }
     }
 
     /// A default message of the folder that the App Store does not have.

@@ -1,35 +1,28 @@
-package import BalloonJSON
-package import BalloonWire
+import BalloonJSON
+import BalloonWire
 
 /// The rules of an id_token (OpenID Connect Core §3.1.3.7, RFC 8725), as a pure function of token, keys and time.
-package struct IDTokenRules: Sendable {
+struct IDTokenRules: Sendable {
     /// The issuer that the token must name, byte for byte.
-    package var issuer: String
+    var issuer: String
     /// The identifier of our client, which the token must name as an audience.
-    package var clientID: String
+    var clientID: String
     /// The audiences that the token may name besides our client; `azp` must then name our client.
-    package var otherAudiences: Set<String> = []
+    var otherAudiences: Set<String> = []
     /// The algorithms that may sign the token.
-    package var algorithms: Set<SignatureAlgorithm> = [.rs256, .es256]
+    var algorithms: Set<SignatureAlgorithm> = [.rs256, .es256]
     /// The nonce that the token must repeat; nil when the request had none, and then the token's nonce is not
     /// checked.
-    package var nonce: String?
+    var nonce: String?
 
     /// The seconds by which the provider's clock may differ from ours.
-    package static let leewaySeconds = 60
+    static let leewaySeconds = 60
     private static let limits = JSONLimits(maximumDepth: 16, maximumBytes: 65_536, maximumNodes: 8192)
-
-    /// Creates rules.
-    package init(issuer: String, clientID: String, nonce: String?) {
-        self.issuer = issuer
-        self.clientID = clientID
-        self.nonce = nonce
-    }
 
     /// Checks every rule and returns the claims; `now` is in seconds since 1970.
     ///
     /// Verifying a signature takes much CPU time, so the caller runs this method on `PublicKeyThreads`.
-    package func verify(
+    func verify(
         _ token: String, with keys: JSONWebKeys, at now: Int
     ) throws(IDTokenRefusal) -> JSONDocument {
         let token = try takeApart(token)

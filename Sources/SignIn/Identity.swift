@@ -13,14 +13,6 @@ package struct Identity: Sendable, Equatable {
     package let claims: [UInt8]
     /// The provider's tokens; nil unless ``Provider/returnsTokens``.
     package let tokens: ProviderTokens?
-
-    /// Creates an identity, for tests.
-    package init(issuer: String, subject: String, claims: [UInt8], tokens: ProviderTokens? = nil) {
-        self.issuer = issuer
-        self.subject = subject
-        self.claims = claims
-        self.tokens = tokens
-    }
 }
 
 /// The tokens that a provider issued; their texts are never printed.
@@ -33,14 +25,6 @@ package struct ProviderTokens: Sendable, Equatable {
     package let idToken: Secret?
     /// The life of the access token in seconds.
     package let expiresInSeconds: Int?
-
-    /// Creates tokens, for tests.
-    package init(accessToken: Secret, refreshToken: Secret?, idToken: Secret?, expiresInSeconds: Int?) {
-        self.accessToken = accessToken
-        self.refreshToken = refreshToken
-        self.idToken = idToken
-        self.expiresInSeconds = expiresInSeconds
-    }
 }
 
 /// The result of an authentication of version 1.

@@ -7,14 +7,6 @@ package struct SignInClock: Sendable {
     /// The time since an arbitrary moment, for the age of documents; never goes backwards.
     package let uptime: @Sendable () -> Duration
 
-    /// Creates clocks.
-    package init(
-        secondsSince1970: @escaping @Sendable () -> Int, uptime: @escaping @Sendable () -> Duration
-    ) {
-        self.secondsSince1970 = secondsSince1970
-        self.uptime = uptime
-    }
-
     /// The clocks of the machine.
     package static let system = SignInClock(
         secondsSince1970: { SystemClock.secondsSince1970() },

@@ -1,12 +1,13 @@
 import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
-import RetentionClient
 import RetentionMessages
 import Simulator
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import RetentionClient
 
 /// A clock whose waits pass at once.
 private final class SkippingClock: Sendable {

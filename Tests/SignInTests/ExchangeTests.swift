@@ -3,11 +3,12 @@ import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
 import Logging
-import SignIn
 import Simulator
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import SignIn
 
 /// A started fake provider, our client there, and a customer who signs in at its page.
 struct ProviderUnderTest {

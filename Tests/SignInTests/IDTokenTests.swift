@@ -1,7 +1,8 @@
 import BalloonJSON
 import BalloonWire
-import SignIn
 import Testing
+
+@testable import SignIn
 
 /// One change to a valid token and the rule that then refuses it.
 private struct Row: CustomTestStringConvertible {

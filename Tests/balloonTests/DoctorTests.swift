@@ -1,11 +1,11 @@
 import BalloonPOSIX
 import BalloonTransport
 import BalloonWire
-import MessageServer
 import Simulator
 import TestSupport
 import Testing
 
+@testable import MessageServer
 @testable import balloon
 
 @Suite struct DoctorTests {

@@ -1,9 +1,9 @@
 import BalloonJSON
 import BalloonPOSIX
-import RetentionClient
 import TestSupport
 import Testing
 
+@testable import RetentionClient
 @testable import balloon
 
 struct RehearsalTests {

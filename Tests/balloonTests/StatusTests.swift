@@ -1,8 +1,8 @@
 import BalloonPOSIX
-import MessageServer
 import TestSupport
 import Testing
 
+@testable import MessageServer
 @testable import balloon
 
 @Suite struct StatusTests {
@@ -11,7 +11,7 @@ import Testing
     private static var status: ServerStatus {
         var status = ServerStatus(
             version: "0.9.0", uptimeSeconds: 86_461, checks: [ReadinessCheck("journal", .ok)])
-        var fish = ServerStatus.Business("fish", handler: "starting")
+        var fish = ServerStatus.Business(name: "fish", handler: "starting")
         fish.downSeconds = 40
         fish.restarts = 2
         fish.pending = 3
@@ -19,10 +19,10 @@ import Testing
         fish.outbox = 1
         fish.waiting = 2
         fish.person = 1
-        status.businesses = [fish, ServerStatus.Business("pet-shop", handler: "ready")]
+        status.businesses = [fish, ServerStatus.Business(name: "pet-shop", handler: "ready")]
         status.listeners = [
-            ServerStatus.Listener("public", connections: 12),
-            ServerStatus.Listener("control", connections: 1),
+            ServerStatus.Listener(name: "public", connections: 12),
+            ServerStatus.Listener(name: "control", connections: 1),
         ]
         status.journalBytes = 1 << 20
         status.freeBytes = 5 << 30
@@ -60,7 +60,7 @@ import Testing
             ReadinessCheck("outbox", .degraded(reason: "3 replies wait")),
             ReadinessCheck("disk", .failing(reason: "full\u{1b}[2J")),
         ]
-        status.businesses = [ServerStatus.Business("\u{202e}shop", handler: "removed")]
+        status.businesses = [ServerStatus.Business(name: "\u{202e}shop", handler: "removed")]
         status.waitingBytes = 1536
         status.freeBytes = nil
         status.minimumFreeBytes = 0

@@ -7,12 +7,6 @@ package struct TLSFiles: Sendable, Equatable {
     /// The path of its private key, without a password.
     package var keyFile: String
 
-    /// Creates a pair of paths.
-    package init(certificateFile: String, keyFile: String) {
-        self.certificateFile = certificateFile
-        self.keyFile = keyFile
-    }
-
     /// The expiry of the certificate, in seconds since 1970; nil when the files are unusable.
     package var expirySecondsSince1970: Int? {
         (try? TLSCredentials(certificateFile: certificateFile, keyFile: keyFile))?.expirySecondsSince1970

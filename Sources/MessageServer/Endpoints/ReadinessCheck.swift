@@ -42,9 +42,6 @@ package struct Readiness: Sendable {
     /// The results, in the order of `ReadinessFacts.checks`.
     package let checks: [ReadinessCheck]
 
-    /// Combines check results.
-    package init(checks: [ReadinessCheck]) { self.checks = checks }
-
     /// Whether no check is failing.
     package var isReady: Bool {
         checks.allSatisfy { $0.state.level != .failing }

@@ -41,12 +41,6 @@ package struct ServerStatus: Sendable, Equatable {
 
         /// Apple may deactivate a business that has been idle for three months, so a warning comes after two.
         package static let maximumIdleDays = 60
-
-        /// Creates the state of a business without messages.
-        package init(_ name: String, handler: String) {
-            self.name = name
-            self.handler = handler
-        }
     }
 
     /// A listener and the number of its open connections.
@@ -55,12 +49,6 @@ package struct ServerStatus: Sendable, Equatable {
         package var name: String
         /// The number of open connections.
         package var connections: Int
-
-        /// Creates a count of a listener's connections.
-        package init(_ name: String, connections: Int) {
-            self.name = name
-            self.connections = connections
-        }
     }
 
     /// The version of the program.
@@ -81,13 +69,6 @@ package struct ServerStatus: Sendable, Equatable {
     package var freeBytes: Int?
     /// The free bytes below which the server is not ready.
     package var minimumFreeBytes = 0
-
-    /// Creates the status of a server without businesses.
-    package init(version: String, uptimeSeconds: Int, checks: [ReadinessCheck]) {
-        self.version = version
-        self.uptimeSeconds = uptimeSeconds
-        self.checks = checks
-    }
 
     /// Whether the server may receive messages.
     package var isReady: Bool { Readiness(checks: checks).isReady }
@@ -118,7 +99,7 @@ package struct ServerStatus: Sendable, Equatable {
 
 extension ServerStatus.Listener {
     fileprivate static let form = JSONObjectForm(
-        ServerStatus.Listener("", connections: 0),
+        ServerStatus.Listener(name: "", connections: 0),
         [
             JSONField("listener", \.name, .text),
             JSONField("count", \.connections, .integer, missing: 0),
@@ -127,7 +108,7 @@ extension ServerStatus.Listener {
 
 extension ServerStatus.Business {
     fileprivate static let form = JSONObjectForm(
-        ServerStatus.Business("", handler: ""),
+        ServerStatus.Business(name: "", handler: ""),
         [
             JSONField("business", \.name, .text), JSONField("handler", \.handler, .text),
             JSONField("downSeconds", optional: \.downSeconds, .integer),

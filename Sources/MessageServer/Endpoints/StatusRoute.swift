@@ -30,7 +30,7 @@ struct StatusRoute: Sendable {
         metrics.add(deadLetters: deadReversals())
         status.businesses = await businesses(metrics)
         status.listeners = connections.counts.map {
-            ServerStatus.Listener($0.listener, connections: $0.count)
+            ServerStatus.Listener(name: $0.listener, connections: $0.count)
         }
         status.journalBytes = Int(clamping: metrics.journalBytes)
         status.waitingBytes = statistics.waitingBytes
@@ -45,7 +45,7 @@ struct StatusRoute: Sendable {
         var businesses: [BusinessID: ServerStatus.Business] = [:]
         for business in registry.all {
             let handler = await HandlerStatus(business)
-            var status = ServerStatus.Business(handler.slug, handler: handler.health)
+            var status = ServerStatus.Business(name: handler.slug, handler: handler.health)
             status.downSeconds = handler.downSeconds
             status.restarts = handler.restarts
             businesses[business.business] = status
@@ -56,7 +56,7 @@ struct StatusRoute: Sendable {
             .union(metrics.deadLetters.keys).union(assigned.keys)
         for id in known {
             var status =
-                businesses[id] ?? ServerStatus.Business(id.rawValue, handler: "removed")
+                businesses[id] ?? ServerStatus.Business(name: id.rawValue, handler: "removed")
             status.pending = metrics.pending[id] ?? 0
             // Not below 0 when the clock was set back.
             status.oldestSeconds = metrics.oldestPending[id].map {
