@@ -139,12 +139,9 @@ extension UploadedFile {
     }
 
     fileprivate var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("size", sizeBytes)
-            writer.field("signature-base64", signatureBase64)
-            writer.field("url", url)
-            writer.field("owner", owner)
-            writer.field("key", key.field)
-        }
+        JSONWriter.object([
+            "size": sizeBytes, "signature-base64": signatureBase64, "url": url, "owner": owner,
+            "key": key.field,
+        ])
     }
 }

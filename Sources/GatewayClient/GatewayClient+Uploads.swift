@@ -47,15 +47,12 @@ extension GatewayClient {
     package func encodePayload(
         _ interactiveData: [UInt8], for business: BusinessID
     ) async throws(GatewayError) -> [UInt8] {
-        var writer = JSONWriter(reservingCapacity: interactiveData.count + 64)
-        writer.object { writer in
-            writer.field("v", 1)
-            writer.field("type", "interactive")
-            writer.raw("interactiveData", interactiveData)
-        }
+        let body = JSONWriter.object([
+            "v": 1, "type": "interactive", "interactiveData": JSONText(interactiveData),
+        ])
         let fields = [("source-id", business.rawValue), ("content-type", "application/json")]
         let request = request(
-            "POST", .encodePayload, fields, body: writer.finish(),
+            "POST", .encodePayload, fields, body: body,
             maximumResponseBytes: configuration.maximumPayloadBytes)
         let payload = try await attempt(.encodePayload, request).body
         guard !payload.isEmpty else { throw .answerMalformed(.encodePayload) }
@@ -69,20 +66,15 @@ extension GatewayClient {
     package func constructPayload(
         link: String, storeRegion: String, for business: BusinessID
     ) async throws(GatewayError) -> UploadedPayload {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.field("type", "link")
-            writer.object("link") { writer in
-                writer.field("url", link)
-                writer.field("storeRegion", storeRegion)
-            }
-            writer.raw("version", Array("1.0".utf8))
-        }
+        let body = JSONWriter.object([
+            "type": "link", "link": JSONObject(["url": link, "storeRegion": storeRegion]),
+            "version": JSONText("1.0".utf8),
+        ])
         let fields = [
             ("id", MessageID.random().rawValue), ("source-id", business.rawValue),
             ("content-type", "application/json"),
         ]
-        let request = request("POST", .constructPayload, fields, body: writer.finish())
+        let request = request("POST", .constructPayload, fields, body: body)
         let answer = try await attempt(.constructPayload, request).body
         guard let reference = (try? JSONDocument(answer))?.root["richLinkDataRef"],
             let payload = UploadedPayload(reference)
