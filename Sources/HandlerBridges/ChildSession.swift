@@ -193,9 +193,7 @@ package actor ChildSession {
         // Do not wait for this answer: any output counts as a sign of life.
         notify(RPCLine.request(id: nextID, method: Method.ping))
         nextID += 1
-        executor.queue.asyncAfter(deadline: .now() + timings.signOfLife.dispatchInterval) {
-            self.assumeIsolated { $0.endCheck(before) }
-        }
+        after(timings.signOfLife) { $0.endCheck(before) }
     }
 
     /// Checks periodically, while calls are pending, and sends a ping when the child wrote nothing since the
@@ -204,9 +202,7 @@ package actor ChildSession {
         guard !isWatched else { return }
         isWatched = true
         let before = heard
-        executor.queue.asyncAfter(deadline: .now() + timings.silence.dispatchInterval) {
-            self.assumeIsolated { $0.endWatch(before) }
-        }
+        after(timings.silence) { $0.endWatch(before) }
     }
 
     private func endWatch(_ before: Int) {
@@ -252,13 +248,8 @@ package actor ChildSession {
         nextID += 1
         // A program that ignores `shutdown` can still notice the end of its input.
         input?.close()
-        let queue = executor.queue
-        queue.asyncAfter(deadline: .now() + timings.grace.dispatchInterval) {
-            self.assumeIsolated { $0.signal(TerminationSignal.polite) }
-        }
-        queue.asyncAfter(deadline: .now() + (timings.grace * 2).dispatchInterval) {
-            self.assumeIsolated { $0.signal(TerminationSignal.final) }
-        }
+        after(timings.grace) { $0.signal(TerminationSignal.polite) }
+        after(timings.grace * 2) { $0.signal(TerminationSignal.final) }
         _ = await waitForExit()
     }
 
@@ -273,9 +264,11 @@ package actor ChildSession {
     }
 
     private func expire(_ id: Int, after time: Duration, as error: BridgeError = .timedOut) {
-        executor.queue.asyncAfter(deadline: .now() + time.dispatchInterval) {
-            self.assumeIsolated { $0.settle(id, .failure(error)) }
-        }
+        after(time) { $0.settle(id, .failure(error)) }
+    }
+
+    private func after(_ time: Duration, _ action: @escaping @Sendable (isolated ChildSession) -> Void) {
+        executor.queue.asyncAfter(deadline: .now() + time.dispatchInterval) { self.assumeIsolated(action) }
     }
 
     func settle(_ id: Int, _ answer: Answer) {

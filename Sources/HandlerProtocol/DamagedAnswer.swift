@@ -18,16 +18,10 @@ package struct DamagedAnswer: Sendable {
             _ = try JSONDocument(text)
             return nil
         } catch {
-            self.id = id
-            failure = RPCFailure(
-                code: RPCFailure.Code.unparseable, message: "the answer is not JSON at byte \(error.offset)",
-                problems: [
-                    .init(
-                        rule: "json", pointer: "",
-                        found: "a line that is not JSON at byte \(error.offset): \(error.reason)",
-                        allowed: "one line of JSON, which has no NaN and no Infinity",
-                        passage: AnswerReading.passage)
-                ])
+            self.init(
+                of: id, "the answer is not JSON at byte \(error.offset)", breaking: "json",
+                found: "a line that is not JSON at byte \(error.offset): \(error.reason)",
+                allowed: "one line of JSON, which has no NaN and no Infinity")
         }
     }
 
@@ -38,14 +32,18 @@ package struct DamagedAnswer: Sendable {
         guard let id = Self.callNumber(in: withoutByteOrderMark(beginning), needing: "result") else {
             return nil
         }
+        self.init(
+            of: id, "the answer is too long", breaking: "answerSize", found: "a longer line",
+            allowed: "at most \(ProtocolVersion.maximumLineBytes) bytes")
+    }
+
+    private init(of id: Int, _ message: String, breaking rule: String, found: String, allowed: String) {
         self.id = id
         failure = RPCFailure(
-            code: RPCFailure.Code.unparseable, message: "the answer is too long",
+            code: RPCFailure.Code.unparseable, message: message,
             problems: [
                 .init(
-                    rule: "answerSize", pointer: "", found: "a longer line",
-                    allowed: "at most \(ProtocolVersion.maximumLineBytes) bytes",
-                    passage: AnswerReading.passage)
+                    rule: rule, pointer: "", found: found, allowed: allowed, passage: AnswerReading.passage)
             ])
     }
 
