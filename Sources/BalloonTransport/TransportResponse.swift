@@ -20,6 +20,12 @@ package struct TransportResponse: Sendable {
     package func header(_ name: String) -> String? {
         headers.first { $0.name.utf8.elementsEqual(name.utf8) { $0.lowercased == $1.lowercased } }?.value
     }
+
+    /// The media type of the content, without its parameters; empty when the response names none.
+    package var mediaType: String {
+        let type = (header("content-type") ?? "").prefix { $0 != ";" }
+        return type.filter { $0 != " " && $0 != "\t" }.lowercased()
+    }
 }
 
 extension UInt8 {

@@ -21,7 +21,7 @@ enum ServiceAnswer {
     static func read(_ response: TransportResponse) throws(AnswerRefusal) -> ServiceAnswer {
         let body = withoutByteOrderMark(try inflated(response.body))
         guard let first = body.first(where: { !" \t\r\n".utf8.contains($0) }) else { return .nothing }
-        let type = mediaType(response)
+        let type = response.mediaType
         let isCoded = !["", "identity", "gzip", "x-gzip"].contains(
             response.header("Content-Encoding")?.lowercased() ?? "")
         // A text that begins as JSON or a page is one, whatever its type says. Frameworks and scripts that write
@@ -57,11 +57,6 @@ enum ServiceAnswer {
         } catch {
             throw refusal("json", "a damaged gzip body")
         }
-    }
-
-    private static func mediaType(_ response: TransportResponse) -> String {
-        let field = response.header("Content-Type")?.split(separator: ";").first ?? ""
-        return field.filter { !$0.isWhitespace }.lowercased()
     }
 
     private static func refusal(_ rule: String, _ found: String) -> AnswerRefusal {

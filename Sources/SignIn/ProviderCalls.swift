@@ -62,7 +62,7 @@ struct ProviderCalls: Sendable {
     private static func object(
         _ call: ProviderCall, _ answer: TransportResponse
     ) throws(SignInFailure) -> JSONDocument {
-        let type = mediaType(answer.header("content-type"))
+        let type = answer.mediaType
         if type == "application/jwt" { throw .answerRefused(call, .signed) }
         guard type == "application/json" || type.hasSuffix("+json"),
             let document = parsedObject(answer.body, limits: limits)
@@ -76,10 +76,5 @@ struct ProviderCalls: Sendable {
             let error = document.root["error"]?.string
         else { return .answerRefused(call, .status(answer.status)) }
         return .providerError(call, ProviderErrorCode(rawValue: error))
-    }
-
-    private static func mediaType(_ field: String?) -> String {
-        let type = (field ?? "").prefix { $0 != ";" }
-        return type.filter { $0 != " " && $0 != "\t" }.lowercased()
     }
 }
