@@ -128,7 +128,7 @@ package struct RetentionAPI: Sendable {
     package func defaultMessage(
         _ key: DefaultMessages.Key
     ) async throws(RetentionAPIError) -> RetentionID? {
-        try await unlessMissing(.defaultMessageNotFound) { () async throws(RetentionAPIError) in
+        try await RetentionAPIError.unless(.defaultMessageNotFound) { () async throws(RetentionAPIError) in
             let answer = try await document(send(.getDefault, "GET", Self.path(key)))
             guard let id = answer["messageIdentifier"]?.string.flatMap({ RetentionID($0) }) else {
                 throw .unreadable
@@ -150,7 +150,7 @@ package struct RetentionAPI: Sendable {
 
     /// The real-time URL, to which the App Store sends its questions; nil when none is set.
     package func realtimeURL() async throws(RetentionAPIError) -> String? {
-        try await unlessMissing(.realtimeURLNotFound) { () async throws(RetentionAPIError) in
+        try await RetentionAPIError.unless(.realtimeURLNotFound) { () async throws(RetentionAPIError) in
             let answer = try await document(send(.getURL, "GET", "realtime/url"))
             guard let url = answer["realtimeURL"]?.string else { throw .unreadable }
             return url
@@ -177,15 +177,6 @@ package struct RetentionAPI: Sendable {
 
     /// The path of a default message; products and locales contain no character that a path must escape.
     private static func path(_ key: DefaultMessages.Key) -> String { "default/\(key.product)/\(key.locale)" }
-
-    private func unlessMissing<Value: Sendable>(
-        _ code: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Value
-    ) async throws(RetentionAPIError) -> Value? {
-        do throws(RetentionAPIError) { return try await call() } catch {
-            if error.knownCode == code { return nil }
-            throw error
-        }
-    }
 
     private static func states(
         _ list: JSONValue?, id: String, state: String

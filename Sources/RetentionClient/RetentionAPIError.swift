@@ -43,13 +43,14 @@ package enum RetentionAPIError: Error, Sendable, Equatable {
         }
     }
 
-    /// Makes a call that may be repeated, and ignores the error `done`, which says that the change was
-    /// already made.
-    package static func unless(
-        _ done: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Void
-    ) async throws(RetentionAPIError) {
-        do throws(RetentionAPIError) { try await call() } catch {
-            guard error.knownCode == done else { throw error }
+    /// Makes a call, and returns nil for the error `code`: a change was already made, or a value is not set.
+    @discardableResult
+    package static func unless<Value: Sendable>(
+        _ code: RetentionErrorCode, _ call: () async throws(RetentionAPIError) -> Value
+    ) async throws(RetentionAPIError) -> Value? {
+        do throws(RetentionAPIError) { return try await call() } catch {
+            guard error.knownCode == code else { throw error }
+            return nil
         }
     }
 }

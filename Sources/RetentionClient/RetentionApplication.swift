@@ -78,18 +78,15 @@ package struct RetentionApplication: Sendable {
 
     /// Runs all steps, and waits at most `longestWait` for Apple's check.
     package func run(longestWait: Duration) async throws -> Outcome {
-        var states = try await states()
-        var plan = RetentionPlan(folder, states)
+        var plan = RetentionPlan(folder, try await states())
         guard plan.rejected.isEmpty else { return .rejected(plan.rejected) }
         try await upload(plan)
         let start = clock.uptime()
-        states = try await self.states()
-        plan = RetentionPlan(folder, states)
+        plan = RetentionPlan(folder, try await states())
         while !plan.pending.isEmpty, plan.rejected.isEmpty, clock.uptime() - start < longestWait {
             report(.waits(pending: plan.pending.count))
             try await clock.wait(Self.interval)
-            states = try await self.states()
-            plan = RetentionPlan(folder, states)
+            plan = RetentionPlan(folder, try await states())
         }
         guard plan.rejected.isEmpty else { return .rejected(plan.rejected) }
         let missing = plan.uploadedImages.map(\.name) + plan.uploadedMessages.map(\.name)
@@ -97,7 +94,7 @@ package struct RetentionApplication: Sendable {
         try await setDefaults()
         try await deleteDefaults()
         try await delete(plan)
-        _ = try await self.states()
+        _ = try await states()
         return .done
     }
 

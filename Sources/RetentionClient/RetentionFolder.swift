@@ -218,7 +218,6 @@ extension RetentionFolder {
                 let names = try Directory.names(in: directory).filter {
                     $0.hasSuffix(suffix) && !$0.hasPrefix(".")
                 }
-                .sorted()
                 if names.count > maximum {
                     report("has \(names.count) files; the App Store allows \(maximum)", directory)
                 }
