@@ -42,7 +42,7 @@ extension APIOperations {
             APIRoute(
                 .post, Self.conversation + "/decline", may: .send, body: body(.named, isRequired: false),
                 "Decline an offered conversation", .conversation
-            ) { try await change($0, .decline(person($0, in: $0.object(orEmpty: ["person"])))) },
+            ) { try await change($0, .decline(Self.person($0, in: $0.object(orEmpty: ["person"])))) },
             APIRoute(
                 .post, Self.conversation + "/snooze", may: .send, headers: [Self.ifMatch],
                 body: body(.snooze),
@@ -67,10 +67,7 @@ extension APIOperations {
         let root = try request.object(claimMembers)
         let takes = try root.flag("take")
         if takes { try request.requireSupervision() }
-        guard let person = try request.person(in: root, mayBeOther: request.token.supervises) else {
-            throw APIProblem(.badMember, "person is missing", at: root)
-        }
-        return .claim(person, takes: takes)
+        return .claim(try person(request, in: root, mayBeOther: request.token.supervises), takes: takes)
     }
 
     private func release(_ request: APIRequest) throws -> AssignmentChange {
@@ -115,8 +112,10 @@ extension APIOperations {
         return .snooze(until: until)
     }
 
-    private func person(_ request: APIRequest, in root: JSONValue) throws(APIProblem) -> Person {
-        guard let person = try request.person(in: root) else {
+    private static func person(
+        _ request: APIRequest, in root: JSONValue, mayBeOther: Bool = false
+    ) throws(APIProblem) -> Person {
+        guard let person = try request.person(in: root, mayBeOther: mayBeOther) else {
             throw APIProblem(.badMember, "person is missing", at: root)
         }
         return person
@@ -132,7 +131,7 @@ extension APIOperations {
 
     private func takeNext(_ request: APIRequest) async throws -> APIAnswer {
         let root = try request.object(["person", "queue"])
-        let person = try person(request, in: root)
+        let person = try Self.person(request, in: root)
         let (business, queue) = (try request.business.id, try queue(in: root, request))
         let people = watch.settings[business] ?? PeopleConfiguration(text: "")
         await watch.chooseQueues(of: business)

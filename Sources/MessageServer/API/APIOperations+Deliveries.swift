@@ -41,8 +41,19 @@ extension APIOperations {
     ]).form(named: "ReplyResult")
     private static let results = JSONObjectForm.listed("results", decision.form)
 
+    private typealias DeadLetterChange =
+        @Sendable ([UInt64], BusinessID) async throws -> [(record: UInt64, result: DeadLetterResult)]
+
     var deliveries: [APIRoute] {
-        let body = APIRoute.Body.json(maximumBytes: 1 << 16, .records)
+        func decision(
+            _ name: String, _ summary: String, _ change: @escaping DeadLetterChange
+        ) -> APIRoute {
+            APIRoute(
+                .post, Self.deliveries + "/" + name, may: .operate,
+                body: .json(maximumBytes: 1 << 16, .records), summary,
+                Self.results.form(named: "Results").schema
+            ) { try await decide($0, change) }
+        }
         return [
             APIRoute(
                 .get, Self.deliveries, may: .read,
@@ -63,18 +74,8 @@ extension APIOperations {
                 .get, Self.deliveries + "/{record}", may: .read, "Read a delivery",
                 ShownDelivery.whole.form(named: "Delivery").schema,
                 answer: delivery),
-            APIRoute(
-                .post, Self.deliveries + "/replay", may: .operate, body: body, "Replay dead letters",
-                Self.results.form(named: "Results").schema
-            ) { request in
-                try await decide(request) { try await store.replayDead($0, of: $1) }
-            },
-            APIRoute(
-                .post, Self.deliveries + "/drop", may: .operate, body: body, "Drop dead letters",
-                Self.results.form(named: "Results").schema
-            ) { request in
-                try await decide(request) { try await store.dropDead($0, of: $1) }
-            },
+            decision("replay", "Replay dead letters") { try await store.replayDead($0, of: $1) },
+            decision("drop", "Drop dead letters") { try await store.dropDead($0, of: $1) },
             APIRoute(
                 .get, Self.replies, may: .operate,
                 query: [
@@ -138,10 +139,7 @@ extension APIOperations {
         }
     }
 
-    private func decide(
-        _ request: APIRequest,
-        _ change: ([UInt64], BusinessID) async throws -> [(record: UInt64, result: DeadLetterResult)]
-    ) async throws -> APIAnswer {
+    private func decide(_ request: APIRequest, _ change: DeadLetterChange) async throws -> APIAnswer {
         let list = try request.object(["records"]).needed(
             "records", "must be a list of 1 to \(Self.maximumRecords) numbers"
         ) { $0.kind == .array && (1...Self.maximumRecords).contains($0.count) ? $0 : nil }

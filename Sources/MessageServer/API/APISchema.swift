@@ -5,14 +5,10 @@ extension JSONSchema {
     static let restarted = closed(["restarted": #"{"const":true}"#]).named("Restarted")
     static let person = closed(["id": .text, "name": .text.optional, "since": .time.optional]).named("Person")
     static let claim = closed([
-        "person": closed(["id": personText, "name": personText.optional]).optional, "take": .flag.optional,
-        "opening": .flag.optional,
+        "person": namedPerson, "take": .flag.optional, "opening": .flag.optional,
     ]).named("Claim")
-    static let takeNext = closed([
-        "person": closed(["id": personText, "name": personText.optional]).optional, "queue": .text.optional,
-    ]).named("TakeNext")
-    static let named = closed(["person": closed(["id": personText, "name": personText.optional]).optional])
-        .named("Named")
+    static let takeNext = closed(["person": namedPerson, "queue": .text.optional]).named("TakeNext")
+    static let named = closed(["person": namedPerson]).named("Named")
     static let snooze = closed(["until": .time.optional]).named("Snooze")
     static let offer = closed(["person": person.optional, "until": .time, "asked": list(.text)]).named(
         "Offer")
@@ -23,13 +19,12 @@ extension JSONSchema {
     ]).named("Placement")
     static let release = closed([
         "to": choice(["handler", "waiting"]), "note": .text.optional, "queue": .text.optional,
-        "person": closed(["id": personText, "name": personText.optional]).optional,
+        "person": namedPerson,
     ])
     .named("Release")
     static let empty = closed([:]).named("Empty")
-    static let note = closed([
-        "text": noteText, "person": closed(["id": personText, "name": personText.optional]).optional,
-    ]).named("Note", example: #"{"text":"Wants the blue one."}"#)
+    static let note = closed(["text": noteText, "person": namedPerson]).named(
+        "Note", example: #"{"text":"Wants the blue one."}"#)
     static let savedReply = closed([
         "title": .text, "text": .text.optional, "message": .anyObject.optional, "queue": .text.optional,
         "attachments": attachments.optional,
@@ -40,7 +35,7 @@ extension JSONSchema {
     static let noted = closed(["id": .text]).named("Noted")
     static let customerChange = closed([
         "name": .text.optional, "addTags": list(.text).optional, "removeTags": list(.text).optional,
-        "person": closed(["id": personText, "name": personText.optional]).optional,
+        "person": namedPerson,
     ]).named("CustomerChange", example: #"{"name":"Ana Sousa","addTags":["vip"]}"#)
     /// `text` is required when `open` is false.
     static let presence: JSONSchema = JSONSchema(
@@ -103,6 +98,7 @@ extension JSONSchema {
     /// `(?!\n)` refuses a final line feed, because `$` also matches before it in some languages.
     private static let personText: JSONSchema =
         #"{"type":"string","pattern":"^([ -~]{1,200}|[^\\u0000-\\u001f\\u007f]{1,50})(?!\\n)$"}"#
+    private static let namedPerson = closed(["id": personText, "name": personText.optional]).optional
     static let outcome = choice([
         "queued", "accepted", "refused", "expired", "dropped", "failed", "erased", "checked",
     ])

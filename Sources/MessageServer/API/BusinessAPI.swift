@@ -274,10 +274,9 @@ extension AssignmentRefusal {
     var problem: APIProblem {
         switch self {
         case .closed: APIProblem(.closed)
-        case .claimed(let person): APIProblem(.claimed).member("person", JSONForm.person.json(person))
-        case .withPerson(let person):
-            person.map { APIProblem(.claimed).member("person", JSONForm.person.json($0)) }
-                ?? APIProblem(.conflict, "the conversation waits for a person")
+        case .claimed(let person), .withPerson(let person?):
+            APIProblem(.claimed).member("person", JSONForm.person.json(person))
+        case .withPerson(nil): APIProblem(.conflict, "the conversation waits for a person")
         case .nothingToRelease:
             APIProblem(.conflict, "the conversation is with its handler, so there is nothing to release")
         case .changed: APIProblem(.changed)
