@@ -5,15 +5,17 @@ struct OpeningPhrase {
     /// The place in a text for the words.
     static let placeholder = "{opensAt}"
 
-    /// Formulas with `{time}`, and for a date also with `{day}` and `{month}`.
+    /// The day: a formula with `{weekday}` for ``weekday``, and with `{day}` and `{month}` for ``date``.
     let today: String
     let tomorrow: String
     let weekday: String
     let date: String
+    /// The words between the day and the time.
+    let at: String
+    let clock: Clock
     /// The names of the days as ``weekday`` needs them, Monday first, with commas between.
     let weekdays: String
     let months: String
-    let clock: Clock
 
     /// How a language writes a time of the day.
     enum Clock {
@@ -43,7 +45,7 @@ struct OpeningPhrase {
         }
         // 1 January 1970 was a Thursday.
         let name = word(Int((day + 3) % week), of: phrase.weekdays)
-        let formula =
+        let words =
             switch distance {
             case ...0: phrase.today
             case 1: phrase.tomorrow
@@ -52,7 +54,7 @@ struct OpeningPhrase {
                 phrase.date.replacing("{day}", with: "\(date.day)")
                     .replacing("{month}", with: word(Int(date.month) - 1, of: phrase.months))
             }
-        return formula.replacing("{time}", with: phrase.clock.text(minute / 60, minute % 60))
+        return words + phrase.at + phrase.clock.text(minute / 60, minute % 60)
     }
 
     private static func shown(_ time: Timestamp, in zone: TimeZoneFile?) -> (day: Int64, second: Int64) {
@@ -86,71 +88,65 @@ extension OpeningPhrase {
     /// The formulas by language.
     private static let all: [String: OpeningPhrase] = [
         "en": OpeningPhrase(
-            today: "today at {time}", tomorrow: "tomorrow at {time}", weekday: "on {weekday} at {time}",
-            date: "on {day} {month} at {time}",
+            today: "today", tomorrow: "tomorrow", weekday: "on {weekday}", date: "on {day} {month}",
+            at: " at ", clock: .twelveHours,
             weekdays: "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday",
-            months: "January,February,March,April,May,June,July,August,September,October,November,December",
-            clock: .twelveHours),
+            months: "January,February,March,April,May,June,July,August,September,October,November,December"),
         "de": OpeningPhrase(
-            today: "heute um {time}", tomorrow: "morgen um {time}", weekday: "am {weekday} um {time}",
-            date: "am {day}. {month} um {time}",
+            today: "heute", tomorrow: "morgen", weekday: "am {weekday}", date: "am {day}. {month}",
+            at: " um ", clock: .hours(":", before: " Uhr", after: " Uhr"),
             weekdays: "Montag,Dienstag,Mittwoch,Donnerstag,Freitag,Samstag,Sonntag",
-            months: "Januar,Februar,März,April,Mai,Juni,Juli,August,September,Oktober,November,Dezember",
-            clock: .hours(":", before: " Uhr", after: " Uhr")),
+            months: "Januar,Februar,März,April,Mai,Juni,Juli,August,September,Oktober,November,Dezember"),
         "fr": OpeningPhrase(
-            today: "aujourd’hui à {time}", tomorrow: "demain à {time}", weekday: "{weekday} à {time}",
-            date: "le {day} {month} à {time}",
+            today: "aujourd’hui", tomorrow: "demain", weekday: "{weekday}", date: "le {day} {month}",
+            at: " à ", clock: .hours(" h ", before: " h", after: ""),
             weekdays: "lundi,mardi,mercredi,jeudi,vendredi,samedi,dimanche",
-            months: "janvier,février,mars,avril,mai,juin,juillet,août,septembre,octobre,novembre,décembre",
-            clock: .hours(" h ", before: " h", after: "")),
+            months: "janvier,février,mars,avril,mai,juin,juillet,août,septembre,octobre,novembre,décembre"),
         "es": OpeningPhrase(
-            today: "hoy a las {time}", tomorrow: "mañana a las {time}", weekday: "el {weekday} a las {time}",
-            date: "el {day} de {month} a las {time}",
+            today: "hoy", tomorrow: "mañana", weekday: "el {weekday}", date: "el {day} de {month}",
+            at: " a las ", clock: .twentyFourHours(":"),
             weekdays: "lunes,martes,miércoles,jueves,viernes,sábado,domingo",
             months:
-                "enero,febrero,marzo,abril,mayo,junio,julio,agosto,septiembre,octubre,noviembre,diciembre",
-            clock: .twentyFourHours(":")),
+                "enero,febrero,marzo,abril,mayo,junio,julio,agosto,septiembre,octubre,noviembre,diciembre"),
         "it": OpeningPhrase(
-            today: "oggi alle {time}", tomorrow: "domani alle {time}", weekday: "{weekday} alle {time}",
-            date: "il {day} {month} alle {time}",
+            today: "oggi", tomorrow: "domani", weekday: "{weekday}", date: "il {day} {month}",
+            at: " alle ", clock: .twentyFourHours(":"),
             weekdays: "lunedì,martedì,mercoledì,giovedì,venerdì,sabato,domenica",
             months:
-                "gennaio,febbraio,marzo,aprile,maggio,giugno,luglio,agosto,settembre,ottobre,novembre,dicembre",
-            clock: .twentyFourHours(":")),
+                "gennaio,febbraio,marzo,aprile,maggio,giugno,luglio,agosto,settembre,ottobre,novembre,dicembre"
+        ),
         "pt": OpeningPhrase(
-            today: "hoje às {time}", tomorrow: "amanhã às {time}", weekday: "{weekday} às {time}",
-            date: "em {day} de {month} às {time}",
+            today: "hoje", tomorrow: "amanhã", weekday: "{weekday}", date: "em {day} de {month}",
+            at: " às ", clock: .twentyFourHours(":"),
             weekdays:
                 "na segunda-feira,na terça-feira,na quarta-feira,na quinta-feira,na sexta-feira,no sábado,no domingo",
             months:
-                "janeiro,fevereiro,março,abril,maio,junho,julho,agosto,setembro,outubro,novembro,dezembro",
-            clock: .twentyFourHours(":")),
+                "janeiro,fevereiro,março,abril,maio,junho,julho,agosto,setembro,outubro,novembro,dezembro"),
         "nl": OpeningPhrase(
-            today: "vandaag om {time}", tomorrow: "morgen om {time}", weekday: "op {weekday} om {time}",
-            date: "op {day} {month} om {time}",
+            today: "vandaag", tomorrow: "morgen", weekday: "op {weekday}", date: "op {day} {month}",
+            at: " om ", clock: .hours(".", before: " uur", after: " uur"),
             weekdays: "maandag,dinsdag,woensdag,donderdag,vrijdag,zaterdag,zondag",
-            months: "januari,februari,maart,april,mei,juni,juli,augustus,september,oktober,november,december",
-            clock: .hours(".", before: " uur", after: " uur")),
+            months:
+                "januari,februari,maart,april,mei,juni,juli,augustus,september,oktober,november,december"),
         "sv": OpeningPhrase(
-            today: "i dag kl. {time}", tomorrow: "i morgon kl. {time}", weekday: "på {weekday} kl. {time}",
-            date: "den {day} {month} kl. {time}",
+            today: "i dag", tomorrow: "i morgon", weekday: "på {weekday}", date: "den {day} {month}",
+            at: " kl. ", clock: .twentyFourHours("."),
             weekdays: "måndag,tisdag,onsdag,torsdag,fredag,lördag,söndag",
-            months: "januari,februari,mars,april,maj,juni,juli,augusti,september,oktober,november,december",
-            clock: .twentyFourHours(".")),
+            months: "januari,februari,mars,april,maj,juni,juli,augusti,september,oktober,november,december"),
         "da": OpeningPhrase(
-            today: "i dag kl. {time}", tomorrow: "i morgen kl. {time}", weekday: "på {weekday} kl. {time}",
-            date: "den {day}. {month} kl. {time}",
+            today: "i dag", tomorrow: "i morgen", weekday: "på {weekday}", date: "den {day}. {month}",
+            at: " kl. ", clock: .twentyFourHours("."),
             weekdays: "mandag,tirsdag,onsdag,torsdag,fredag,lørdag,søndag",
-            months: "januar,februar,marts,april,maj,juni,juli,august,september,oktober,november,december",
-            clock: .twentyFourHours(".")),
+            months: "januar,februar,marts,april,maj,juni,juli,august,september,oktober,november,december"),
         "ja": OpeningPhrase(
-            today: "本日{time}", tomorrow: "明日{time}", weekday: "{weekday}の{time}",
-            date: "{month}月{day}日{time}",
-            weekdays: "月曜日,火曜日,水曜日,木曜日,金曜日,土曜日,日曜日", months: "1,2,3,4,5,6,7,8,9,10,11,12",
-            clock: .twentyFourHours(":")),
+            today: "本日", tomorrow: "明日", weekday: "{weekday}の", date: "{month}月{day}日",
+            at: "", clock: .twentyFourHours(":"),
+            weekdays: "月曜日,火曜日,水曜日,木曜日,金曜日,土曜日,日曜日",
+            months: "1,2,3,4,5,6,7,8,9,10,11,12"),
         "zh": OpeningPhrase(
-            today: "今天{time}", tomorrow: "明天{time}", weekday: "{weekday}{time}", date: "{month}月{day}日{time}",
-            weekdays: "周一,周二,周三,周四,周五,周六,周日", months: "1,2,3,4,5,6,7,8,9,10,11,12",
-            clock: .twentyFourHours(":")),
+            today: "今天", tomorrow: "明天", weekday: "{weekday}", date: "{month}月{day}日",
+            at: "", clock: .twentyFourHours(":"),
+            weekdays: "周一,周二,周三,周四,周五,周六,周日",
+            months: "1,2,3,4,5,6,7,8,9,10,11,12"),
     ]
 }
