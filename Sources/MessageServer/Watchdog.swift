@@ -15,12 +15,6 @@ package final class Watchdog: Sendable {
         package let name: String
         /// Asks the part, which calls the closure once when it has completed its current work.
         package let ask: @Sendable (@escaping @Sendable () -> Void) -> Void
-
-        /// Creates a check.
-        package init(name: String, ask: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
-            self.name = name
-            self.ask = ask
-        }
     }
 
     private struct State {

@@ -136,7 +136,10 @@ extension ServerConfiguration {
     /// Adds the warnings that the settings alone give.
     fileprivate mutating func addWarnings(in file: String) {
         warnings += businesses.warningsAboutMerchantCertificates(at: SystemClock.secondsSince1970())
-        for (file, key, text) in [(file, "mspID", mspID)] + businesses.map(\.spelledIdentifier) {
+        let identifiers = businesses.map { business in
+            ("\(business.directory)/\(business.slug).json", "businessID", business.businessID.rawValue)
+        }
+        for (file, key, text) in [(file, "mspID", mspID)] + identifiers {
             guard let doubt = SettingFormat.doubt(about: text) else { continue }
             warn(
                 file, "has a \"\(key)\" \(doubt.reason), which Apple's requests would not match",
@@ -172,11 +175,5 @@ extension ServerConfiguration {
 
     private mutating func warn(_ file: String, _ reason: String, hint: String) {
         warnings.add(at: .file(file), reason, hint: hint)
-    }
-}
-
-extension BusinessConfiguration {
-    fileprivate var spelledIdentifier: (file: String, key: String, text: String) {
-        ("\(directory)/\(slug).json", "businessID", businessID.rawValue)
     }
 }

@@ -1,11 +1,13 @@
+import GatewayClient
+
 /// The address of Apple's gateway, the hosts of downloads, and the name that Apple sees.
 package struct GatewayAddress: Sendable, Equatable {
     /// The gateway's base URL, without a trailing slash; plain `http` only for a loopback address.
-    package var url = "https://mspgw.push.apple.com/v1"
+    package var url = GatewayConfiguration.defaultBaseURL
     /// The suffixes of the hosts from which payloads may be downloaded, in lower case.
     ///
     /// A loopback address with its port also allows plain `http` to that address.
-    package var downloadHosts = ["icloud-content.com", "icloud.com", "apple.com"]
+    package var downloadHosts = GatewayConfiguration.defaultDownloadHosts
 
     /// The value of the header `msp-agent`, by which Apple's logs name this server.
     package var agent = "Balloon"

@@ -21,13 +21,10 @@ final class HandlerRegistry: Sendable {
         var isStopping = false
     }
 
-    private let state: Mutex<State>
-    private let newWorkers: AsyncStream<BusinessWorker>
-    private let addWorker: AsyncStream<BusinessWorker>.Continuation
+    private let state = Mutex(State())
+    private let (newWorkers, addWorker) = AsyncStream.makeStream(of: BusinessWorker.self)
 
     init(_ handlers: [BusinessHandler]) {
-        (newWorkers, addWorker) = AsyncStream.makeStream()
-        state = Mutex(State())
         for handler in handlers { add(handler) }
     }
 

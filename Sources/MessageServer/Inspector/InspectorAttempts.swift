@@ -37,6 +37,12 @@ final class InspectorAttempts: Sendable {
         var attempts = Deque<Attempt>()
         var dropped = 0
         var bytes = 0
+
+        mutating func change(_ index: Int, _ change: (inout Attempt) -> Void) {
+            bytes -= attempts[index].sizeBytes
+            change(&attempts[index])
+            bytes += attempts[index].sizeBytes
+        }
     }
 
     private let state = Mutex(State())
@@ -65,9 +71,13 @@ final class InspectorAttempts: Sendable {
     func end(_ ticket: Int, of handler: any Handler) async {
         let now = ContinuousClock.now
         let log = await (handler as? any EventHandler)?.report.lines ?? []
-        change(ticket) { attempt in
-            attempt.ended = now
-            attempt.lines = Self.lines(log, of: attempt, until: now + Self.lateness)
+        state.withLock { state in
+            let index = ticket - state.dropped
+            guard state.attempts.indices.contains(index) else { return }
+            state.change(index) { attempt in
+                attempt.ended = now
+                attempt.lines = Self.lines(log, of: attempt, until: now + Self.lateness)
+            }
         }
     }
 
@@ -77,9 +87,7 @@ final class InspectorAttempts: Sendable {
             guard let index = state.attempts.lastIndex(where: { $0.delivery == delivery }) else {
                 return
             }
-            state.bytes -= state.attempts[index].sizeBytes
-            state.attempts[index].after = decided == Array("null".utf8) ? nil : decided
-            state.bytes += state.attempts[index].sizeBytes
+            state.change(index) { $0.after = decided == Array("null".utf8) ? nil : decided }
         }
     }
 
@@ -106,15 +114,5 @@ final class InspectorAttempts: Sendable {
         _ log: [HandlerLogLine], of attempt: Attempt, until end: ContinuousClock.Instant
     ) -> [HandlerLogLine] {
         Array(log.filter { $0.at >= attempt.began && $0.at <= end }.suffix(maximumLines))
-    }
-
-    private func change(_ ticket: Int, _ change: (inout Attempt) -> Void) {
-        state.withLock { state in
-            let index = ticket - state.dropped
-            guard state.attempts.indices.contains(index) else { return }
-            state.bytes -= state.attempts[index].sizeBytes
-            change(&state.attempts[index])
-            state.bytes += state.attempts[index].sizeBytes
-        }
     }
 }

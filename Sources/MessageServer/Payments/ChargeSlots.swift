@@ -17,15 +17,15 @@ final class ChargeSlots: Sendable {
     private static let maximumChildThreads = 64
 
     private let timings: PaymentTimings
-    private let threads: SharedThreads
     private let permits = AsyncSemaphore(maximumCalls)
     private let late = Atomic(0)
     private let deadlines = CallDeadlines()
-    private let executor = Mutex<BlockingTaskExecutor?>(nil)
+    private let executor: BlockingTaskExecutor
 
     init(_ timings: PaymentTimings, on threads: SharedThreads) {
         self.timings = timings
-        self.threads = threads
+        executor = BlockingTaskExecutor(
+            maximumThreads: Self.maximumCalls + Self.maximumLate + Self.maximumChildThreads, on: threads)
     }
 
     /// Runs `call` in a slot and returns its result, however late; the caller's cancellation does not reach it.
@@ -47,21 +47,10 @@ final class ChargeSlots: Sendable {
             late.add(1, ordering: .relaxed)
             permits.release()
         }
-        let task = Task(executorPreference: chargeExecutor()) { try await call() }
+        let task = Task(executorPreference: executor) { try await call() }
         let result = await task.result
         deadlines.remove(ticket)
         if hasSlot.claim() { permits.release() } else { late.subtract(1, ordering: .relaxed) }
         return try result.get()
-    }
-
-    /// The executor of all calls, created at the first call.
-    private func chargeExecutor() -> BlockingTaskExecutor {
-        executor.withLock { executor in
-            if let executor { return executor }
-            let new = BlockingTaskExecutor(
-                maximumThreads: Self.maximumCalls + Self.maximumLate + Self.maximumChildThreads, on: threads)
-            executor = new
-            return new
-        }
     }
 }

@@ -46,8 +46,8 @@ final class PaymentReversals: Sendable {
     private let state = Mutex(State())
     /// The start of the server by the steady clock, because the clock of a machine is often set after its boot.
     private let start: ContinuousClock.Instant
-    private let wakeUps: AsyncStream<Void>
-    private let wakeUp: AsyncStream<Void>.Continuation
+    private let (wakeUps, wakeUp) = AsyncStream.makeStream(
+        of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(
         requests: OpenRequests, settings: PaymentSettings, handlers: any PaymentHandling,
@@ -66,7 +66,6 @@ final class PaymentReversals: Sendable {
         self.timings = timings
         start = clock.steady()
         self.logger = logger
-        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Makes ``run()`` search for reversals now.

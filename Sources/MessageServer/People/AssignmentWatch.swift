@@ -43,8 +43,7 @@ final class AssignmentWatch: Sendable {
     private let signs = Mutex<[ConversationID: Sign]>([:])
     private let overdueFollower = Mutex<OverdueFollower?>(nil)
     let startedAt = Timestamp.now()
-    private let wakeups: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let (wakeups, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let timers = DispatchQueue(label: "balloon.assignments.watch")
 
     /// The number of conversations whose queue is chosen while a person asks for the next one.
@@ -67,7 +66,6 @@ final class AssignmentWatch: Sendable {
         self.settings = settings
         self.presence = presence
         self.logger = logger
-        (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         // People see each change at its place of the thread. The store knows the ids of the lines that an earlier process wrote.
         store.followAssignments { [weak self, weak store, settings] business, customer, assignment in
             self?.figures?.record(assignment, of: business)

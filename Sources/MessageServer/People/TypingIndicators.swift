@@ -62,8 +62,8 @@ final class TypingIndicators: Sendable {
     private let timer: Timer
     /// Yields each conversation that has an indicator to send; a conversation is not yielded again while it
     /// is processed.
-    private let work: AsyncStream<ConversationID>
-    private let workers: AsyncStream<ConversationID>.Continuation
+    private let (work, workers) = AsyncStream.makeStream(
+        of: ConversationID.self, bufferingPolicy: .bufferingOldest(2 * TypingIndicators.maximumCount))
 
     /// Sends indicators with `send`, and reports each start and end to `publish`.
     ///
@@ -76,7 +76,6 @@ final class TypingIndicators: Sendable {
         self.lifetime = lifetime
         self.send = send
         self.publish = publish
-        (work, workers) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2 * Self.maximumCount))
     }
 
     /// The number of conversations with an indicator, or with one that ended less than three seconds ago.

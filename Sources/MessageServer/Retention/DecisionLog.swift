@@ -36,24 +36,23 @@ struct DecisionLog: Sendable {
     private static let maximumWaiting = 10_000
     let files: DayFiles
     private let logger: Logger
-    private let waiting: AsyncStream<Decision>
-    private let queue: AsyncStream<Decision>.Continuation
+    private let decisions = AsyncStream.makeStream(
+        of: Decision.self, bufferingPolicy: .bufferingOldest(DecisionLog.maximumWaiting))
 
     init(dataDirectory: String, logger: Logger) {
         files = DayFiles(directory: dataDirectory + "/retention", prefix: "decisions-")
         self.logger = logger
-        (waiting, queue) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumWaiting))
     }
 
     /// Queues a decision; never waits.
-    func append(_ decision: Decision) { queue.yield(decision) }
+    func append(_ decision: Decision) { decisions.continuation.yield(decision) }
 
     /// Makes ``run()`` return as soon as the queued decisions are written.
-    func finish() { queue.finish() }
+    func finish() { decisions.continuation.finish() }
 
     /// Writes decisions until the log is finished; blocks its thread while it writes.
     func run() async {
-        for await decision in waiting {
+        for await decision in decisions.stream {
             do { try files.append(decision.line, at: decision.at, decision.slug) } catch {
                 logger.warning(
                     "an answer to the App Store could not be recorded; it was sent",
