@@ -39,18 +39,12 @@ final class GatewayToken: Sendable {
         state.withLock { state in
             let minted = state.minted
             if minted.mintedAt <= now, now - Self.lifetimeSeconds < minted.mintedAt { return minted.token }
-            state.minted = Minted(token: state.signer.sign(claims(now)), mintedAt: now)
+            state.minted = Minted(
+                token: state.signer.sign(JSONWriter.object(["iss": mspID, "iat": now])), mintedAt: now)
             return state.minted.token
         }
     }
 
     /// Drops the current token, so that the next request mints a new one.
     func renew() { state.withLock { $0.minted = Minted() } }
-
-    private func claims(_ now: Int) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("iss", mspID)
-            writer.field("iat", now)
-        }
-    }
 }

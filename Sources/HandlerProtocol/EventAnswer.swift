@@ -78,17 +78,13 @@ package enum EventAnswer {
             writer.field("outcome", "handled")
             write(replies, of: context, &writer)
         case .retry(let delay):
-            writer.field("outcome", "retry")
-            writer.field("retryAfterMs", delay?.milliseconds)
+            writer.fields(["outcome": "retry", "retryAfterMs": delay?.milliseconds])
         case .reject(let reason):
-            writer.field("outcome", "reject")
-            writer.field("reason", reason)
+            writer.fields(["outcome": "reject", "reason": reason])
         case .handoff(let reason, let replies, let queue, let priority, let note):
-            writer.field("outcome", "handoff")
-            writer.field("reason", reason)
-            writer.field("queue", queue)
-            writer.field("priority", priority)
-            writer.field("note", note)
+            writer.fields([
+                "outcome": "handoff", "reason": reason, "queue": queue, "priority": priority, "note": note,
+            ])
             if !replies.isEmpty { write(replies, of: context, &writer) }
         }
     }

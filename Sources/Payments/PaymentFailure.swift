@@ -22,14 +22,10 @@ package enum PaymentFailure: String, Sendable, CaseIterable {
 
     /// The answer to the device, with the reason as its only error.
     package var answer: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("status", "STATUS_FAILURE")
-            writer.array("errors") { writer in
-                writer.object { writer in
-                    writer.fields(["code": "unknown", "message": rawValue])
-                }
-            }
-        }
+        JSONWriter.object([
+            "status": "STATUS_FAILURE",
+            "errors": [JSONObject(["code": "unknown", "message": rawValue])],
+        ])
     }
 }
 

@@ -41,7 +41,7 @@ final class BusinessHandler: Sendable {
         }
 
         private func end() {
-            if hasLeft.claim() { business.leavePayment() }
+            if hasLeft.claim() { business.end(\.payments) }
         }
     }
 
@@ -136,8 +136,6 @@ final class BusinessHandler: Sendable {
         }
         return isEntered ? PaymentPermit(self, within: time) : nil
     }
-
-    private func leavePayment() { end(\.payments) }
 
     private func end(_ count: WritableKeyPath<State, Int>) {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in

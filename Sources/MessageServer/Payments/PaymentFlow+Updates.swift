@@ -8,13 +8,9 @@ import Synchronization
 /// The updates of a payment sheet, one after another.
 extension PaymentFlow {
     /// The answer to an update when the handler gives no valid answer in time.
-    static let updateFailure = JSONWriter.object { writer in
-        writer.array("errors") { writer in
-            writer.object { writer in
-                writer.fields(["code": "unknown", "message": "Please try again."])
-            }
-        }
-    }
+    static let updateFailure = JSONWriter.object([
+        "errors": [JSONObject(["code": "unknown", "message": "Please try again."])]
+    ])
 
     /// The answer to an update; the update's turn ends when it is known whether the device got the answer.
     struct Update: Sendable {

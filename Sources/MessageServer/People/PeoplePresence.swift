@@ -128,12 +128,8 @@ package final class PeoplePresence: Sendable {
                         entry.presence.write(to: &writer)
                         if entry.closings.isEmpty { return }
                         writer.list("closings", entry.closings) { closing, writer in
-                            writer.object { writer in
-                                writer.field("from", closing.lowerBound.rfc3339)
-                                writer.field(
-                                    "until",
-                                    closing.upperBound == .never ? nil : closing.upperBound.rfc3339)
-                            }
+                            let end = closing.upperBound == .never ? nil : closing.upperBound.rfc3339
+                            writer.object(["from": closing.lowerBound.rfc3339, "until": end])
                         }
                     }
                 }

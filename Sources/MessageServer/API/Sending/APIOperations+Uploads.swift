@@ -45,9 +45,7 @@ extension APIOperations {
         guard sizeBytes > 0 else { throw APIProblem(.badRequest, "the content is empty") }
         if let wanted, hash.digest != wanted { throw APIProblem(.digestMismatch) }
         let id = try Self.onDisk { try upload.finish() }
-        return APIAnswer(.created) { writer in
-            writer.fields(["id": id, "size": sizeBytes])
-        }
+        return APIAnswer(.created) { $0.fields(["id": id, "size": sizeBytes]) }
     }
 
     private static func onDisk<Result>(_ work: () throws -> Result) throws -> Result {
