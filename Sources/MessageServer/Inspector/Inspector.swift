@@ -97,7 +97,7 @@ package final class Inspector: Sendable {
         WebPages.routes(
             "phone.html", at: ["/"], files: "/assets/{version}/{file}", from: settings.webFolder,
             refuse: { request, _ in self.refusal(of: request, needsToken: false) },
-            notFound: { _ in Self.answer(.notFound) })
+            notFound: { _ in Self.answer(InspectorProblem(.notFound, "there is no such resource")) })
     }
 
     private func refusal(of request: HTTPRequest, needsToken: Bool) -> HTTPResponse? {
@@ -149,7 +149,7 @@ package final class Inspector: Sendable {
                 self.logger.error(
                     "a request of the inspector page failed",
                     metadata: ["path": "\(route.described.path)", "error": "\(Self.cause(error))"])
-                responder.respond(Self.answer(.internalServerError))
+                responder.respond(Self.answer(InspectorProblem(.internalServerError, "the server failed")))
             }
         }
         return nil
@@ -169,10 +169,5 @@ package final class Inspector: Sendable {
         HTTPResponse(
             problem.status, contentType: APIProblem.mediaType, body: problem.json,
             fields: fields + problem.fields)
-    }
-
-    private static func answer(_ status: HTTPStatus) -> HTTPResponse {
-        answer(
-            InspectorProblem(status, status.code == 404 ? "there is no such resource" : "the server failed"))
     }
 }

@@ -90,19 +90,13 @@ struct InspectorDeliveries: Sendable {
     private func inspected(_ trace: Store.Trace) async -> InspectedDelivery {
         let event = trace.event
         let stages = events.stages(of: event.record, event.id)
-        let log = await handlerLog(of: event.business)
+        let handler = registry[event.business]?.life?.handler as? any EventHandler
+        let log = await handler?.report.lines ?? []
         return InspectedDelivery(
             event: event, headers: simulator?.postedHeaders(of: event.id), stages: stages,
             attempts: InspectedDelivery.attempts(stages, attempts.calls(of: event.record, log)),
             log: log.suffix(100).map(\.text),
             replies: trace.replies.map { ($0, simulator?.exchanges(about: $0.messageID) ?? []) })
-    }
-
-    /// The newest lines of the handler's log.
-    private func handlerLog(of business: BusinessID) async -> [HandlerLogLine] {
-        guard let life = registry[business]?.life else { return [] }
-        guard let handler = life.handler as? any EventHandler else { return [] }
-        return await handler.report.lines
     }
 }
 
@@ -133,14 +127,7 @@ private struct InspectedDelivery: Sendable {
         JSONField("replies", .list(reply.form(isClosed: false))) { $0.replies },
         JSONField("problems", optional: .value(.list(.anyObject))) { $0.event.problems },
         JSONField("curl", .text) { curl($0.headers ?? [], $0.event) },
-        JSONField(
-            "fixture",
-            JSONForm(
-                .anyObject,
-                write: { event, writer in
-                    writer.object { $0.field("message", event.message) }
-                })
-        ) { $0.event },
+        JSONField("fixture", .written(.anyObject)) { ["message": $0.event.message] as JSONObject },
     ]).form(isClosed: false)
 
     private static let event = JSONObjectForm<JournalEvent>(written: [
