@@ -40,6 +40,8 @@ package final class Store: Sendable {
     /// The chain that runs operators' changes one at a time: each reads the journal before it appends
     /// records.
     let changes = TaskChain()
+    /// The chain that runs erasures one at a time; each makes its change of files in `changes`.
+    let erasing = TaskChain()
     private let erasureSettings: Mutex<CustomerErasure.Settings>
     /// Whether old lines of conversations are being removed.
     let isTrimming = Atomic(false)

@@ -20,7 +20,7 @@ extension Store {
         var settings = erasures
         settings.keepsPayments = keepsPayments
         configure(&settings)
-        return try await changes.run { [settings] in try await self.eraseNow(customers, settings) }
+        return try await erasing.run { [settings] in try await self.eraseNow(customers, settings) }
     }
 
     private func eraseNow(
@@ -66,29 +66,45 @@ extension Store {
         return report
     }
 
+    /// Erases a scope, and with it what a handler that was running, or an operator, has added to it meanwhile.
+    ///
+    /// Other operators' changes wait only for the erasure itself, and not for the calls that it waits for.
     private func run(
         _ scope: ErasureScope, _ work: CustomerErasure
     ) async throws -> CustomerErasure.Report {
+        let limit = ContinuousClock.now + Self.patience
         try await onErasureQueue { () throws(StoreError) in try work.begin(scope) }
-        try await endAll(of: scope)
-        // A handler that was running has decided replies meanwhile.
-        let extended = try await onErasureQueue { () throws(StoreError) in
-            let extended = try work.extended(scope)
-            try work.begin(extended)
-            return extended
+        var known = scope
+        while true {
+            try await endAll(of: known, before: limit)
+            let (extended, report) = try await changes.run { [known] in
+                let extended = try await self.onErasureQueue { () throws(StoreError) in
+                    let extended = try work.extended(known)
+                    try work.begin(extended)
+                    return extended
+                }
+                guard try await self.endIdle(of: extended) == nil else {
+                    return (extended, CustomerErasure.Report?.none)
+                }
+                try await self.finishEnding()
+                return (extended, try await self.complete(work, extended))
+            }
+            if let report { return report }
+            known = extended
         }
-        try await endAll(of: extended)
-        return try await complete(work, extended)
     }
 
     /// Ends the unfinished deliveries and the queued replies; waits for those that are leased.
-    private func endAll(of scope: ErasureScope) async throws {
-        let limit = ContinuousClock.now + Self.patience
+    private func endAll(of scope: ErasureScope, before limit: ContinuousClock.Instant) async throws {
         while let busy = try await endIdle(of: scope) {
             guard ContinuousClock.now < limit else { throw busy }
             guard await pause(for: .milliseconds(20)) else { throw StoreError.closed }
         }
-        // Wait until lines that are being written are in their files, and their records on disk.
+        try await finishEnding()
+    }
+
+    /// Waits until lines that are being written are in their files, and their records on disk.
+    private func finishEnding() async throws {
         await scheduler.finishRecordings()
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }

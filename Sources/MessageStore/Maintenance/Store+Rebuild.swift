@@ -41,7 +41,7 @@ extension Store {
     /// Appends every missing line, and rewrites each file that has a damaged, misnumbered, repeated,
     /// misplaced or differing line. Runs during normal operation of the store. A damaged file stays in its
     /// folder, with the suffix `.before`. A file that can be neither read nor written is left unchanged, and
-    /// the other files are still rebuilt. No erasure runs meanwhile. Throws a ``StoreError``,
+    /// the other files are still rebuilt. No erasure changes files meanwhile. Throws a ``StoreError``,
     /// ``StoreError/backupRunning(process:)`` while a backup copies the files; earlier results are kept.
     package func rebuild() async throws -> Rebuilt {
         try await changes.run { try await self.rebuildNow() }

@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
+import Synchronization
 import TestSupport
 import Testing
 
@@ -100,6 +101,30 @@ struct LiveErasureTests {
             #expect(lines.allSatisfy { $0.sequence > 1 })
             try verify(fixture)
         }
+    }
+
+    @Test func `an operator's change does not wait for the handler for which an erasure waits`() async throws
+    {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        let delivery = try await store.lease()
+        #expect(delivery.customer == Fixture.forgotten)
+        let erasure = Task { try await store.erase([Fixture.forgotten]) }
+        #expect(await eventually { Directory.exists(fixture.directory.path + "/erasing") })
+        let isChanged = Atomic(false)
+        let change = Task {
+            let replays = try await store.replay { _ in true }
+            isChanged.store(true, ordering: .releasing)
+            return replays.count
+        }
+        #expect(await eventually { isChanged.load(ordering: .acquiring) })
+        // It replayed messages of the customer, too, who must be forgotten all the same.
+        try await store.finish(delivery, result: .handled)
+        #expect(try await erasure.value.conversations == 2)
+        #expect(try await change.value > 0)
+        await store.close()
+        #expect(try fixture.traces() == [])
+        try verify(fixture)
     }
 
     @Test func `messages of other customers are stored and delivered during an erasure`() async throws {
