@@ -1,20 +1,12 @@
 /// The identity of one message, in either direction.
 ///
 /// Apple uses UUIDs; any received identifier is kept unchanged and compared byte by byte.
-public struct MessageID: RawRepresentable, Hashable, Sendable {
+public struct MessageID: WireIdentifier {
     /// The identifier's text in messages.
     public let rawValue: String
 
     /// Creates an identifier from its text in messages.
     public init(rawValue: String) { self.rawValue = rawValue }
-
-    /// Creates an identifier from its text in messages.
-    public init(_ rawValue: String) { self.rawValue = rawValue }
-
-    /// Compares the bytes of two identifiers; `String` would also treat canonically equivalent spellings as equal.
-    public static func == (left: MessageID, right: MessageID) -> Bool {
-        left.rawValue.hasSameBytes(as: right.rawValue)
-    }
 
     /// Creates a version 4 UUID in lower case from the system's random source (RFC 9562 §5.4).
     public static func random() -> MessageID {
@@ -31,9 +23,4 @@ public struct MessageID: RawRepresentable, Hashable, Sendable {
         }
         return MessageID(String(decoding: text, as: UTF8.self))
     }
-}
-
-extension MessageID: CustomStringConvertible {
-    /// The identifier's text in messages.
-    public var description: String { rawValue }
 }
