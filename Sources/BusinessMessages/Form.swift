@@ -19,6 +19,13 @@ public struct Form: Sendable {
         public let subtitle: String?
         /// The answers; more than one if the page allows several choices.
         public let items: [Item]
+
+        init(_ value: JSONValue) {
+            pageIdentifier = value["pageIdentifier"]?.scalarString
+            title = value["title"]?.scalarString
+            subtitle = value["subtitle"]?.scalarString
+            items = value["items"]?.objects(Item.init) ?? []
+        }
     }
 
     /// One answer.
@@ -37,6 +44,13 @@ public struct Form: Sendable {
         /// Apple sends the chosen day as `yyyy-MM-dd'T'HH:mm:ss'Z'`: midnight in the device's time zone, converted to
         /// GMT.
         public var dateSeconds: Int? { type == "datePicker" ? value.flatMap(secondsSinceEpoch) : nil }
+
+        init(_ item: JSONValue) {
+            identifier = item["identifier"]?.scalarString
+            type = item["type"]?.scalarString
+            title = item["title"]?.scalarString
+            value = item["value"]?.scalarString
+        }
     }
 
     /// The form's template, currently always `messageForms`.
@@ -70,25 +84,5 @@ public struct Form: Sendable {
     /// The answers of a page; `nil` when the customer did not see the page.
     public func page(_ identifier: String) -> Page? {
         selections.first { $0.pageIdentifier == identifier }
-    }
-}
-
-extension Form.Page {
-    fileprivate init(_ value: JSONValue) {
-        self.init(
-            pageIdentifier: value["pageIdentifier"]?.scalarString,
-            title: value["title"]?.scalarString,
-            subtitle: value["subtitle"]?.scalarString,
-            items: value["items"]?.objects(Form.Item.init) ?? [])
-    }
-}
-
-extension Form.Item {
-    fileprivate init(_ value: JSONValue) {
-        self.init(
-            identifier: value["identifier"]?.scalarString,
-            type: value["type"]?.scalarString,
-            title: value["title"]?.scalarString,
-            value: value["value"]?.scalarString)
     }
 }

@@ -19,6 +19,13 @@ public struct ListPicker: Sendable {
         public let multipleSelection: Bool?
         /// The chosen items.
         public let items: [Item]
+
+        init(_ value: JSONValue) {
+            title = value["title"]?.scalarString
+            order = value["order"]?.scalarInt
+            multipleSelection = value["multipleSelection"]?.scalarBool
+            items = value.first("items", "listPickerItem")?.objects(Item.init) ?? []
+        }
     }
 
     /// A chosen item.
@@ -35,6 +42,15 @@ public struct ListPicker: Sendable {
         public let style: String?
         /// The identifier of one of the interaction's images.
         public let imageIdentifier: String?
+
+        init(_ value: JSONValue) {
+            identifier = value["identifier"]?.scalarString
+            title = value["title"]?.scalarString
+            subtitle = value["subtitle"]?.scalarString
+            order = value["order"]?.scalarInt
+            style = value["style"]?.scalarString
+            imageIdentifier = value["imageIdentifier"]?.scalarString
+        }
     }
 
     /// The sections with chosen items.
@@ -53,26 +69,4 @@ public struct ListPicker: Sendable {
 
     /// The title of the reply's bubble, usually the titles of the chosen items.
     public var replyTitle: String? { interaction.replyMessage?.title }
-}
-
-extension ListPicker.Section {
-    fileprivate init(_ value: JSONValue) {
-        self.init(
-            title: value["title"]?.scalarString,
-            order: value["order"]?.scalarInt,
-            multipleSelection: value["multipleSelection"]?.scalarBool,
-            items: (value.first("items", "listPickerItem")?.objects ?? []).map(ListPicker.Item.init))
-    }
-}
-
-extension ListPicker.Item {
-    fileprivate init(_ value: JSONValue) {
-        self.init(
-            identifier: value["identifier"]?.scalarString,
-            title: value["title"]?.scalarString,
-            subtitle: value["subtitle"]?.scalarString,
-            order: value["order"]?.scalarInt,
-            style: value["style"]?.scalarString,
-            imageIdentifier: value["imageIdentifier"]?.scalarString)
-    }
 }

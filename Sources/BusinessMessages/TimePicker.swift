@@ -18,6 +18,13 @@ public struct TimePicker: Sendable {
         public let startSeconds: Int?
         /// The duration, in whole seconds.
         public let duration: Duration?
+
+        init(_ value: JSONValue) {
+            identifier = value["identifier"]?.scalarString
+            startTime = value["startTime"]?.scalarString
+            startSeconds = startTime.flatMap(secondsSinceEpoch(parsing:))
+            duration = value["duration"]?.scalarInt.map { .seconds($0) }
+        }
     }
 
     /// The location of the appointment.
@@ -30,6 +37,13 @@ public struct TimePicker: Sendable {
         public let longitude: Double?
         /// The radius of the location, in metres.
         public let radius: Double?
+
+        init(_ value: JSONValue) {
+            title = value["title"]?.scalarString
+            latitude = value["latitude"]?.scalarDouble
+            longitude = value["longitude"]?.scalarDouble
+            radius = value["radius"]?.scalarDouble
+        }
     }
 
     /// The event's identifier, chosen by the business.
@@ -60,27 +74,6 @@ public struct TimePicker: Sendable {
 
     /// The chosen slot; `nil` when the message has none.
     public var selectedTimeslot: Timeslot? { timeslots.first }
-}
-
-extension TimePicker.Timeslot {
-    fileprivate init(_ value: JSONValue) {
-        let startTime = value["startTime"]?.scalarString
-        self.init(
-            identifier: value["identifier"]?.scalarString,
-            startTime: startTime,
-            startSeconds: startTime.flatMap(secondsSinceEpoch(parsing:)),
-            duration: value["duration"]?.scalarInt.map { .seconds($0) })
-    }
-}
-
-extension TimePicker.Location {
-    fileprivate init(_ value: JSONValue) {
-        self.init(
-            title: value["title"]?.scalarString,
-            latitude: value["latitude"]?.scalarDouble,
-            longitude: value["longitude"]?.scalarDouble,
-            radius: value["radius"]?.scalarDouble)
-    }
 }
 
 /// Converts an offset from minutes; `nil` when it is more than a day, which is no offset of a time zone.

@@ -12,18 +12,12 @@ public struct Unrecognized: Equatable, Sendable {
     /// message of an unknown kind.
     public let excess: String?
 
-    init(_ message: JSONValue) {
-        type = message["type"]?.scalarString
-        excess = nil
-        let interactiveData = message["interactiveData"]?.object
-        let described = interactiveData?["data"]?.object ?? interactiveData
-        markers = described?.members.map(\.key) ?? []
-    }
-
-    /// Creates the content of a message that exceeds a limit, without decoding the message's parts.
-    init(_ message: JSONValue, excess: String) {
+    /// Creates the content of a message; the parts of one that exceeds a limit are not decoded.
+    init(_ message: JSONValue, excess: String? = nil) {
         type = message["type"]?.scalarString
         self.excess = excess
-        markers = []
+        let interactiveData = excess == nil ? message["interactiveData"]?.object : nil
+        let described = interactiveData?["data"]?.object ?? interactiveData
+        markers = described?.members.map(\.key) ?? []
     }
 }
