@@ -72,6 +72,13 @@ public struct PaymentAnswerProblem: Error, Hashable, Sendable {
     }
 }
 
+/// Throws a problem at a field unless its rule is kept.
+func require(
+    _ isKept: Bool, _ rule: PaymentAnswerProblem.Rule, at field: @autoclosure () -> String
+) throws(PaymentAnswerProblem) {
+    if !isKept { throw PaymentAnswerProblem(rule, at: field()) }
+}
+
 extension PaymentAnswerProblem {
     /// The rule and the field in words, for the log; the name of an unknown field is omitted, because the
     /// handler chose it.

@@ -77,8 +77,8 @@ public struct PaymentError: Hashable, Sendable, JSONWritable {
     /// Reads the member `errors` of an answer.
     static func list(of answer: JSONValue) throws(PaymentAnswerProblem) -> [PaymentError] {
         guard let list = answer.first("errors") else { return [] }
-        guard list.kind == .array else { throw PaymentAnswerProblem(.type, at: "errors") }
-        guard list.count <= maximumCount else { throw PaymentAnswerProblem(.count, at: "errors") }
+        try require(list.kind == .array, .type, at: "errors")
+        try require(list.count <= maximumCount, .count, at: "errors")
         var errors: [PaymentError] = []
         for (index, value) in list.elements.enumerated() {
             let field = "errors[\(index)]"
@@ -87,28 +87,22 @@ public struct PaymentError: Hashable, Sendable, JSONWritable {
             }
             let name = value.first("contactField")
             let contactField = name?.string.flatMap(ContactField.init)
-            guard name == nil || contactField != nil else {
-                throw PaymentAnswerProblem(.contactField, at: field + ".contactField")
-            }
+            try require(name == nil || contactField != nil, .contactField, at: field + ".contactField")
             let message = value.first("message")
-            guard message == nil || message?.kind == .string else {
-                throw PaymentAnswerProblem(.type, at: field + ".message")
-            }
+            try require(message == nil || message?.kind == .string, .type, at: field + ".message")
             errors.append(PaymentError(code, field: contactField, message: message?.string ?? ""))
         }
         return errors
     }
 
     static func check(_ errors: [PaymentError]) throws(PaymentAnswerProblem) {
-        guard errors.count <= maximumCount else { throw PaymentAnswerProblem(.count, at: "errors") }
+        try require(errors.count <= maximumCount, .count, at: "errors")
         for (index, error) in errors.enumerated() {
             let isOfContact = [.shippingContactInvalid, .billingContactInvalid].contains(error.code)
-            guard error.contactField == nil || isOfContact else {
-                throw PaymentAnswerProblem(.contactField, at: "errors[\(index)].contactField")
-            }
-            guard error.message.utf8.count <= maximumMessageBytes else {
-                throw PaymentAnswerProblem(.text, at: "errors[\(index)].message")
-            }
+            try require(
+                error.contactField == nil || isOfContact, .contactField, at: "errors[\(index)].contactField")
+            try require(
+                error.message.utf8.count <= maximumMessageBytes, .text, at: "errors[\(index)].message")
         }
     }
 }

@@ -30,9 +30,7 @@ public enum PaymentOutcome: Hashable, Sendable {
             guard let reference = answer["reference"]?.string else {
                 throw PaymentAnswerProblem(.type, at: "reference")
             }
-            guard try PaymentError.list(of: answer).isEmpty else {
-                throw PaymentAnswerProblem(.count, at: "errors")
-            }
+            try require(PaymentError.list(of: answer).isEmpty, .count, at: "errors")
             self = .success(charged: charged, reference: reference)
         case "STATUS_FAILURE": self = .failure(try PaymentError.list(of: answer))
         default: throw PaymentAnswerProblem(.status, at: "status")
@@ -54,10 +52,9 @@ public enum PaymentOutcome: Hashable, Sendable {
             guard let units = sheet.minorUnits(of: charged) else {
                 throw PaymentAnswerProblem(.amount, at: "charged")
             }
-            guard units == sheet.totalMinorUnits else { throw PaymentAnswerProblem(.charged, at: "charged") }
-            guard !reference.isEmpty, reference.utf8.count <= Self.maximumReferenceBytes else {
-                throw PaymentAnswerProblem(.text, at: "reference")
-            }
+            try require(units == sheet.totalMinorUnits, .charged, at: "charged")
+            try require(
+                (1...Self.maximumReferenceBytes).contains(reference.utf8.count), .text, at: "reference")
         case .failure(let errors): try PaymentError.check(errors)
         }
     }

@@ -51,7 +51,7 @@ public struct PaymentSheet: Hashable, Sendable {
             throw PaymentAnswerProblem(.currency, at: "currencyCode")
         }
         let units = try Self.minorUnits(of: total, decimals, at: names.total)
-        guard units > 0 else { throw PaymentAnswerProblem(.sign, at: names.total + ".amount") }
+        try require(units > 0, .sign, at: names.total + ".amount")
         try Self.check(lineItems, total: units, decimals, at: names.lineItems)
         try Self.check(shippingMethods, decimals, at: names.shippingMethods)
         currencyCode = currency
@@ -106,37 +106,32 @@ extension PaymentSheet {
     private static func check(
         _ items: [LineItem], total: Int, _ decimals: Int, at field: String
     ) throws(PaymentAnswerProblem) {
-        guard items.count <= maximumItems else { throw PaymentAnswerProblem(.count, at: field) }
+        try require(items.count <= maximumItems, .count, at: field)
         var sum = 0
         for (index, item) in items.enumerated() {
             let units = try minorUnits(of: item, decimals, at: "\(field)[\(index)]")
             let (next, hasOverflowed) = sum.addingReportingOverflow(units)
-            guard !hasOverflowed else { throw PaymentAnswerProblem(.amount, at: field) }
+            try require(!hasOverflowed, .amount, at: field)
             sum = next
         }
         guard !items.isEmpty, !items.contains(where: { $0.finality == .pending }) else { return }
-        guard sum == total else { throw PaymentAnswerProblem(.sum, at: field) }
+        try require(sum == total, .sum, at: field)
     }
 
     private static func check(
         _ methods: [ShippingMethod], _ decimals: Int, at field: String
     ) throws(PaymentAnswerProblem) {
-        guard methods.count <= maximumItems else { throw PaymentAnswerProblem(.count, at: field) }
+        try require(methods.count <= maximumItems, .count, at: field)
         var identifiers: Set<String> = []
         for (index, method) in methods.enumerated() {
             let field = "\(field)[\(index)]"
             try check(method.identifier, at: field + ".identifier")
             try check(method.label, at: field + ".label")
-            guard method.detail.utf8.count <= maximumTextBytes else {
-                throw PaymentAnswerProblem(.text, at: field + ".detail")
-            }
-            guard let units = Money(method.amount)?.minorUnits(decimals: decimals) else {
-                throw PaymentAnswerProblem(.amount, at: field + ".amount")
-            }
-            guard units >= 0 else { throw PaymentAnswerProblem(.sign, at: field + ".amount") }
-            guard identifiers.insert(method.identifier).inserted else {
-                throw PaymentAnswerProblem(.shippingIdentifiers, at: field + ".identifier")
-            }
+            try require(method.detail.utf8.count <= maximumTextBytes, .text, at: field + ".detail")
+            let units = try minorUnits(of: method.amount, decimals, at: field)
+            try require(units >= 0, .sign, at: field + ".amount")
+            let isNew = identifiers.insert(method.identifier).inserted
+            try require(isNew, .shippingIdentifiers, at: field + ".identifier")
         }
     }
 
@@ -144,15 +139,19 @@ extension PaymentSheet {
         of item: LineItem, _ decimals: Int, at field: String
     ) throws(PaymentAnswerProblem) -> Int {
         try check(item.label, at: field + ".label")
-        guard let units = Money(item.amount)?.minorUnits(decimals: decimals) else {
+        return try minorUnits(of: item.amount, decimals, at: field)
+    }
+
+    private static func minorUnits(
+        of amount: String, _ decimals: Int, at field: String
+    ) throws(PaymentAnswerProblem) -> Int {
+        guard let units = Money(amount)?.minorUnits(decimals: decimals) else {
             throw PaymentAnswerProblem(.amount, at: field + ".amount")
         }
         return units
     }
 
     private static func check(_ text: String, at field: String) throws(PaymentAnswerProblem) {
-        guard !text.isEmpty, text.utf8.count <= maximumTextBytes else {
-            throw PaymentAnswerProblem(.text, at: field)
-        }
+        try require((1...maximumTextBytes).contains(text.utf8.count), .text, at: field)
     }
 }

@@ -41,10 +41,8 @@ public struct SheetUpdate: Hashable, Sendable {
             _ name: String, _ read: (JSONValue) -> Value?
         ) throws(PaymentAnswerProblem) -> [Value]? {
             guard let value = answer.first(name) else { return nil }
-            guard value.kind == .array else { throw PaymentAnswerProblem(.type, at: name) }
-            guard value.count <= PaymentSheet.maximumItems else {
-                throw PaymentAnswerProblem(.count, at: name)
-            }
+            try require(value.kind == .array, .type, at: name)
+            try require(value.count <= PaymentSheet.maximumItems, .count, at: name)
             var values: [Value] = []
             for (index, element) in value.elements.enumerated() {
                 guard let value = read(element) else {
@@ -75,10 +73,10 @@ public struct SheetUpdate: Hashable, Sendable {
 
     /// Checks the parts that do not depend on the sheet.
     func check(_ kind: PaymentCallback.Kind) throws(PaymentAnswerProblem) {
-        if lineItems?.isEmpty == true { throw PaymentAnswerProblem(.count, at: "newLineItems") }
-        if shippingMethods != nil, kind != .shippingContactUpdate {
-            throw PaymentAnswerProblem(.shippingMethods, at: "newShippingMethods")
-        }
+        try require(lineItems?.isEmpty != true, .count, at: "newLineItems")
+        try require(
+            shippingMethods == nil || kind == .shippingContactUpdate, .shippingMethods,
+            at: "newShippingMethods")
         try PaymentError.check(errors)
     }
 }
@@ -86,15 +84,14 @@ public struct SheetUpdate: Hashable, Sendable {
 extension JSONValue {
     /// Checks that an answer is an object with these members only.
     func checkNames(_ names: Set<String>) throws(PaymentAnswerProblem) {
-        guard kind == .object else { throw PaymentAnswerProblem(.object, at: "the answer") }
+        try require(kind == .object, .object, at: "the answer")
         var all = members
         while let (bytes, _) = all.nextWithBytes() {
             // A long name is never hashed; see `textBytes`.
             let name = String(decoding: bytes.prefix(64), as: UTF8.self)
             if bytes.count <= 64, names.contains(name) { continue }
             let isServers = name == "endpoints" || name == "merchantSession"
-            throw PaymentAnswerProblem(
-                isServers ? .serversMember : .unknownMember, at: name.cut(toBytes: 40))
+            throw PaymentAnswerProblem(isServers ? .serversMember : .unknownMember, at: name.cut(toBytes: 40))
         }
     }
 }
