@@ -60,3 +60,21 @@ struct SchemaTests {
         return text(writer.finish())
     }
 }
+
+extension MessageRule {
+    /// Whether the JSON Schema of outbound messages also contains the rule.
+    ///
+    /// The schema omits rules that it cannot express, such as those that compare values or parse a string.
+    var isInSchema: Bool {
+        switch self {
+        case .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier, .locale,
+            .typeContent, .attachmentKey, .invitationTemplate, .invitationReference, .linkContent,
+            .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle, .quickReplyCount,
+            .slotDuration, .formTemplate, .pageIdentifier, .pageType, .inputType, .characterCount,
+            .keyboardType, .textContentType, .initiative, .merchantCapability, .threeDSecure, .money,
+            .lineItemType, .contactField, .responseType, .authenticationProcedure, .appData:
+            true
+        default: false
+        }
+    }
+}

@@ -1,19 +1,14 @@
 internal import BalloonJSON
 
 extension Checks {
-    static let datePage: [Member] = [
-        .optional("hintText", text),
-        .optional(
-            "options",
-            nullable(
-                object(
-                    "Types of Pages",
-                    [
-                        .optional("dateFormat", text), .optional("startDate", text),
-                        .optional("maximumDate", text), .optional("minimumDate", text),
-                        .optional("labelText", text),
-                    ], then: checkDates))),
-    ]
+    private static func page(_ options: [Member], then check: @escaping Check) -> [Member] {
+        let options = object("Types of Pages", options, then: check)
+        return [.optional("hintText", text), .optional("options", nullable(options))]
+    }
+
+    static let datePage = page(
+        ["dateFormat", "startDate", "maximumDate", "minimumDate", "labelText"].map { .optional($0, text) },
+        then: checkDates)
 
     private static func checkDates(of options: JSONValue, _ inspection: inout Inspection) {
         var pattern = DatePattern.standard
@@ -58,26 +53,18 @@ extension Checks {
 
     // Checks of the input fields of forms.
 
-    static let inputPage: [Member] = [
-        .optional("hintText", text),
-        .optional(
-            "options",
-            nullable(
-                object(
-                    "Types of Pages",
-                    [
-                        .optional("regex", all(text, regex)), .optional("placeholder", text),
-                        .optional("required", boolean),
-                        .optional("inputType", oneOf(["singleline", "multiline"], .inputType)),
-                        .optional("labelText", text), .optional("prefixText", text),
-                        .optional("maximumCharacterCount", integer(from: 1, .characterCount)),
-                        .optional("keyboardType", oneOf(keyboards + uikitKeyboards, .keyboardType)),
-                        .optional(
-                            "textContentType",
-                            oneOf(FormRequest.Page.TextContentType.allCases.map(\.rawValue), .textContentType)
-                        ),
-                    ], then: checkSingleLine))),
-    ]
+    static let inputPage = page(
+        [
+            .optional("regex", all(text, regex)), .optional("placeholder", text),
+            .optional("required", boolean),
+            .optional("inputType", oneOf(["singleline", "multiline"], .inputType)),
+            .optional("labelText", text), .optional("prefixText", text),
+            .optional("maximumCharacterCount", integer(from: 1, .characterCount)),
+            .optional("keyboardType", oneOf(keyboards + uikitKeyboards, .keyboardType)),
+            .optional(
+                "textContentType",
+                oneOf(FormRequest.Page.TextContentType.allCases.map(\.rawValue), .textContentType)),
+        ], then: checkSingleLine)
 
     private static let checkSingleLine: Check = { options, inspection in
         guard options["inputType"]?.equals("multiline") ?? false else { return }

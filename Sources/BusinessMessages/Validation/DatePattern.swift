@@ -34,19 +34,9 @@ package struct DatePattern: Sendable {
     }
 
     /// Apple's default pattern.
-    package static let standard = DatePattern(
-        [
-            .field(.month, digits: 2), .literal("/"), .field(.day, digits: 2), .literal("/"),
-            .field(.year, digits: 4),
-        ],
-        "MM/dd/yyyy")
+    package static let standard = DatePattern(parts(of: "MM/dd/yyyy") ?? [], "MM/dd/yyyy")
     /// The pattern of Apple's own sample.
-    package static let iso = DatePattern(
-        [
-            .field(.year, digits: 4), .literal("-"), .field(.month, digits: 2), .literal("-"),
-            .field(.day, digits: 2),
-        ],
-        "yyyy-MM-dd")
+    package static let iso = DatePattern(parts(of: "yyyy-MM-dd") ?? [], "yyyy-MM-dd")
 
     /// The maximum length of a pattern or a date in bytes; a longer one is refused without parsing it.
     private static let maximumBytes = 256
@@ -63,13 +53,18 @@ package struct DatePattern: Sendable {
     /// Parses a pattern of at most 256 bytes; `nil` unless it has year, month and day exactly once and no other
     /// fields.
     package init?(_ text: String) {
-        guard text.utf8.count <= Self.maximumBytes else { return nil }
+        guard let parts = Self.parts(of: text) else { return nil }
+        self.init(parts, text)
+    }
+
+    private static func parts(of text: String) -> [Part]? {
+        guard text.utf8.count <= maximumBytes else { return nil }
         var parts: [Part] = []
         var fields: [Field] = []
         var rest = text[...]
         while let character = rest.first {
             if character == "'" {
-                guard let literal = Self.quoted(&rest) else { return nil }
+                guard let literal = quoted(&rest) else { return nil }
                 parts += literal.map(Part.literal)
             } else if character.isLetter {
                 let run = rest.prefix { $0 == character }
@@ -83,8 +78,7 @@ package struct DatePattern: Sendable {
                 parts.append(.literal(rest.removeFirst()))
             }
         }
-        guard fields.count == 3, Set(fields).count == 3 else { return nil }
-        self.init(parts, text)
+        return fields.count == 3 && Set(fields).count == 3 ? parts : nil
     }
 
     /// Consumes literal text in apostrophes; nil when the closing apostrophe is missing.

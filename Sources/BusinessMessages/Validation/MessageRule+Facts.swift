@@ -15,22 +15,6 @@ extension MessageRule {
         }
     }
 
-    /// Whether the JSON Schema of outbound messages also contains the rule.
-    ///
-    /// The schema omits rules that it cannot express, such as those that compare values or parse a string.
-    public var isInSchema: Bool {
-        switch self {
-        case .type, .required, .empty, .messageType, .protocolVersion, .messageIdentifier, .locale,
-            .typeContent, .attachmentKey, .invitationTemplate, .invitationReference, .linkContent,
-            .interactiveContent, .bid, .interactiveKind, .bubbleText, .bubbleStyle, .quickReplyCount,
-            .slotDuration, .formTemplate, .pageIdentifier, .pageType, .inputType, .characterCount,
-            .keyboardType, .textContentType, .initiative, .merchantCapability, .threeDSecure, .money,
-            .lineItemType, .contactField, .responseType, .authenticationProcedure, .appData:
-            true
-        default: false
-        }
-    }
-
     /// The passage of a specification that contains the rule.
     ///
     /// Nil for a rule that is in Apple's documentation of the object with the problem.
@@ -71,9 +55,8 @@ extension MessageRule {
             .pageCycle, .pageQuestion, .splashButton, .submitPage:
             "Apple MSP API, \"Data Dictionary Objects\""
         case .pageItemIdentifiers, .itemNextPage, .branchItem, .selectedItem, .dateFormat, .dateValue,
-            .dateSpelling,
-            .dateOrder, .dateMaximum, .inputType, .characterCount, .keyboardType, .textContentType, .regex,
-            .singleLineOnly:
+            .dateSpelling, .dateOrder, .dateMaximum, .inputType, .characterCount, .keyboardType,
+            .textContentType, .regex, .singleLineOnly:
             "Apple MSP API, \"Types of Pages\""
         case .initiative, .displayName, .sessionExpiry:
             "Apple MSP API, \"Payment.MerchantSession Dictionary\""
