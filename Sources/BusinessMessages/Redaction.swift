@@ -13,7 +13,7 @@ extension InboundEvent {
     ///
     /// Every member stays in its place; only its value is replaced with ``redactedText``. The
     /// `requestIdentifier` of a payment is cut to ``shownIdentifierLength``.
-    package var redactedMessage: [UInt8]? { RedactionRule(of: message, from: .customer).redacted(message) }
+    package var redactedMessage: [UInt8]? { RedactionRule(of: message, .inbound).redacted(message) }
 }
 
 extension OutboundMessage {
@@ -23,13 +23,13 @@ extension OutboundMessage {
     /// A private form is the business's question, so it stays as it is. Every member stays in its place; only its
     /// value is replaced with ``InboundEvent/redactedText``.
     package static func redacted(_ message: JSONValue) -> [UInt8]? {
-        RedactionRule(of: message, from: .business).redacted(message)
+        RedactionRule(of: message, .outbound).redacted(message)
     }
 
     /// Whether a business's message has ``InboundEvent/redactedText`` in the place of a secret, so that it must not
     /// be sent.
     package static func holdsRedactedText(_ message: JSONValue) -> Bool {
-        let rule = RedactionRule(of: message, from: .business)
+        let rule = RedactionRule(of: message, .outbound)
         return !rule.isEmpty && message.holdsRedactedText(.message, rule)
     }
 }
@@ -38,8 +38,7 @@ extension JSONValue {
     /// The document's depth limit bounds the recursion.
     fileprivate func holdsRedactedText(_ part: MessagePart, _ rule: RedactionRule) -> Bool {
         switch kind {
-        case .object:
-            holdsRedactedMember(part, rule)
+        case .object: holdsRedactedMember(part, rule)
         case .array: elements.contains { $0.holdsRedactedText(part, rule) }
         case .string, .number, .boolean, .null: false
         }
@@ -57,11 +56,6 @@ extension JSONValue {
         }
         return false
     }
-}
-
-/// The author of a message that is redacted.
-private enum RedactedAuthor {
-    case customer, business
 }
 
 /// The names of the members whose values are redacted in one message.
@@ -91,9 +85,9 @@ private struct RedactionRule {
     ///
     /// It looks at every place that decoding accepts. It does not decode the message itself, because a
     /// message with too many parts is never decoded.
-    init(of message: JSONValue, from author: RedactedAuthor) {
+    init(of message: JSONValue, _ direction: Direction) {
         for interactiveData in message["interactiveData"]?.objects ?? [] {
-            for data in interactiveData["data"]?.objects ?? [] { add(data, from: author) }
+            for data in interactiveData["data"]?.objects ?? [] { add(data, direction) }
         }
     }
 
@@ -105,9 +99,9 @@ private struct RedactionRule {
         return hasChanged ? writer.finish() : nil
     }
 
-    private mutating func add(_ data: JSONValue, from author: RedactedAuthor) {
+    private mutating func add(_ data: JSONValue, _ direction: Direction) {
         if data["authenticate"] != nil { sections["authenticate"] = authenticationSecrets }
-        if author == .customer, data["dynamic"]?.objects.contains(where: Form.isPrivate) ?? false {
+        if direction == .inbound, data["dynamic"]?.objects.contains(where: Form.isPrivate) ?? false {
             sections["dynamic"] = formSecrets
             // The customer's bubble shows the answers as well.
             bubbles = ["replyMessage"]

@@ -26,14 +26,12 @@ extension FormRequest.Page {
             self.label = label
         }
 
-        func write(to writer: inout JSONWriter) {
-            guard self != DateOptions() else { return }
-            writer.field(
-                "options",
-                JSONObject([
-                    "dateFormat": format, "startDate": start, "minimumDate": minimum, "maximumDate": maximum,
-                    "labelText": label,
-                ]))
+        var object: JSONObject? {
+            guard self != DateOptions() else { return nil }
+            return [
+                "dateFormat": format, "startDate": start, "minimumDate": minimum, "maximumDate": maximum,
+                "labelText": label,
+            ]
         }
     }
 
@@ -75,15 +73,13 @@ extension FormRequest.Page {
             self.contentType = contentType
         }
 
-        func write(to writer: inout JSONWriter) {
-            writer.field(
-                "options",
-                JSONObject([
-                    "required": isRequired, "inputType": isMultiline ? "multiline" : "singleline",
-                    "maximumCharacterCount": maximumCharacters, "regex": regex, "placeholder": placeholder,
-                    "labelText": label, "prefixText": prefix, "keyboardType": keyboard?.rawValue,
-                    "textContentType": contentType?.rawValue,
-                ]))
+        var object: JSONObject {
+            [
+                "required": isRequired, "inputType": isMultiline ? "multiline" : "singleline",
+                "maximumCharacterCount": maximumCharacters, "regex": regex, "placeholder": placeholder,
+                "labelText": label, "prefixText": prefix, "keyboardType": keyboard?.rawValue,
+                "textContentType": contentType?.rawValue,
+            ]
         }
     }
 

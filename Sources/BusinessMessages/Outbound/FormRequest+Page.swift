@@ -100,36 +100,22 @@ extension FormRequest {
 
 extension FormRequest.Page: JSONWritable {
     package func write(to writer: inout JSONWriter) {
+        let (type, members): (String, JSONObject) =
+            switch content {
+            case .select(let items, let isMultiple):
+                ("select", ["multipleSelection": isMultiple, "items": items])
+            case .picker(let items, let title, let selectedIndex):
+                ("picker", ["pickerTitle": title, "selectedItemIndex": selectedIndex, "items": items])
+            case .datePicker(let options, let hint):
+                ("datePicker", ["hintText": hint, "options": options.object])
+            case .input(let options, let hint): ("input", ["hintText": hint, "options": options.object])
+            }
         writer.object { writer in
             writer.fields([
                 "pageIdentifier": identifier, "type": type, "title": title, "subtitle": subtitle,
                 "nextPageIdentifier": nextPageIdentifier, "submitForm": submitsForm ? true : nil,
             ])
-            writeContent(to: &writer)
-        }
-    }
-
-    private var type: String {
-        switch content {
-        case .select: "select"
-        case .picker: "picker"
-        case .datePicker: "datePicker"
-        case .input: "input"
-        }
-    }
-
-    private func writeContent(to writer: inout JSONWriter) {
-        switch content {
-        case .select(let items, let isMultiple):
-            writer.fields(["multipleSelection": isMultiple, "items": items])
-        case .picker(let items, let title, let selectedIndex):
-            writer.fields(["pickerTitle": title, "selectedItemIndex": selectedIndex, "items": items])
-        case .datePicker(let options, let hint):
-            writer.field("hintText", hint)
-            options.write(to: &writer)
-        case .input(let options, let hint):
-            writer.field("hintText", hint)
-            options.write(to: &writer)
+            writer.fields(members)
         }
     }
 }

@@ -94,22 +94,15 @@ public struct SignInRequest: Hashable, Sendable {
     ///
     /// Version 1 has no member for ``additionalParameters``.
     func writeMessage(to writer: inout JSONWriter, id: MessageID) {
-        let presentation = Presentation(
-            received, reply: reply, images: images, sessionIdentifier: sessionIdentifier)
-        let scope = scope.isEmpty ? [Self.placeholder] : scope
-        let oauth2: JSONObject =
+        let placeholder = Self.placeholder
+        let request = AuthenticationRequest(
+            scope: scope.isEmpty ? [placeholder] : scope, state: placeholder,
             isClassic
-            ? [
-                "responseType": "code", "scope": scope, "state": Self.placeholder,
-                "responseEncryptionKey": Self.placeholder, "clientSecret": Self.placeholder,
-            ]
-            : [
-                "responseType": "code", "scope": scope, "state": Self.placeholder,
-                "redirectURI": Self.placeholder, "additionalParameters": additionalParameters,
-            ]
-        presentation.write(
-            to: &writer, id: id, version: isClassic ? "1.0" : "2.0",
-            ["authenticate": JSONObject(["oauth2": oauth2])])
+                ? .one(responseEncryptionKey: placeholder, clientSecret: placeholder)
+                : .two(redirectURI: placeholder, additionalParameters: additionalParameters),
+            presentation: Presentation(
+                received, reply: reply, images: images, sessionIdentifier: sessionIdentifier))
+        request.write(to: &writer, id: id)
     }
 
     /// The request as `{"signIn": {…}}`, in the format that ``init(json:)`` reads.
