@@ -8,13 +8,37 @@ import Synchronization
 /// A fake of Apple's gateway on a loopback address; it can misbehave on request.
 ///
 /// It accepts messages, and stores and decodes payloads. It checks tokens, headers and bodies as Apple
-/// documents them. `GET /_simulator/messages` lists the accepted messages.
+/// documents them. `GET /_simulator/messages` lists the accepted messages. It remembers a bounded number of
+/// messages and payloads: beyond a limit the oldest are dropped.
 package final class FakeGateway: Sendable {
-    private let mspID: String
-    private let secret: Secret
-    private let address: SocketAddress
+    struct State {
+        var messages = Deque<DeliveredMessage>()
+        var messageBytes = 0
+        var lastNumber = 0
+        /// The number of each recorded message, by message id.
+        var numbers: [MessageID: Int] = [:]
+        var payloads: [String: StoredPayload] = [:]
+        var payloadOrder = Deque<String>()
+        var payloadBytes = 0
+        var places: [String: UploadPlace] = [:]
+        var rules: [MisbehaviourRule] = []
+        var requestCounts: [GatewayEndpoint: Int] = [:]
+        var address: SocketAddress?
+        /// The businesses of the MSP; nil accepts every business.
+        var businesses: Set<BusinessID>?
+        var isOpen = false
+        var exchanges = GatewayExchanges()
+        var didAnswer: (@Sendable (GatewayExchange) -> Void)?
+    }
+
+    let state = Mutex(State())
+    let waiters = ChangeWaiters()
+
+    let mspID: String
+    let secret: Secret
+    let maximumMessages: Int
+    private let firstAddress: SocketAddress
     private let server: LoopbackServer
-    private let memory: GatewayMemory
     private let jobs = Mutex<Task<Void, Never>?>(nil)
 
     /// Creates a gateway for one MSP that remembers the last `maximumMessages`; with port 0 the system
@@ -26,12 +50,12 @@ package final class FakeGateway: Sendable {
         address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
         maximumMessages: Int = 10_000, logger: Logger
     ) {
-        memory = GatewayMemory(maximumMessages: maximumMessages)
-        if let businesses { memory.serve(businesses) }
         self.mspID = mspID
         self.secret = secret
-        self.address = address
+        self.maximumMessages = maximumMessages
+        firstAddress = address
         server = LoopbackServer(logger: logger)
+        if let businesses { serve(businesses) }
     }
 
     /// Starts serving and returns the bound address.
@@ -40,14 +64,18 @@ package final class FakeGateway: Sendable {
     /// Throws ``SimulatorError/addressNotLoopback``, or a ``SystemError`` when the address is in use.
     package func start() async throws -> SocketAddress {
         let (jobs, continuation) = AsyncStream.makeStream(of: GatewayJob.self)
-        let endpoints = GatewayEndpoints(
-            mspID: mspID, secret: secret, memory: memory, jobs: continuation)
+        // The routes hold the gateway until it stops.
+        let endpoints = GatewayEndpoints(gateway: self, jobs: continuation)
         var limits = HTTPLimits()
         limits.maximumConnections = 1024
         // A query for messages waits up to a minute, so the timeout must be longer.
         limits.answerTimeout = .seconds(90)
-        let bound = try await server.start(at: memory.address ?? address, endpoints.routes, limits: limits)
-        memory.open(at: bound)
+        let bound = try await server.start(
+            at: state.withLock(\.address) ?? firstAddress, endpoints.routes, limits: limits)
+        state.withLock { state in
+            state.isOpen = true
+            state.address = bound
+        }
         self.jobs.withLock { $0 = Task { await run(jobs) } }
         return bound
     }
@@ -56,80 +84,81 @@ package final class FakeGateway: Sendable {
     /// stops.
     package func stop(within grace: Duration = .seconds(1)) async {
         guard let jobs = jobs.withLock({ $0.take() }) else { return }
-        memory.close()
+        state.withLock { $0.isOpen = false }
+        waiters.wakeAll()
         jobs.cancel()
         await server.stop(within: grace)
         await jobs.value
     }
 
     /// `http://127.0.0.1:PORT`; nil before the start.
-    package var origin: String? { memory.origin }
+    package var origin: String? { state.withLock(\.address).map { "http://\($0)" } }
 
     /// The address for `gateway.url`, `http://127.0.0.1:PORT/v1`; nil before the start.
-    package var baseURL: String? { memory.origin.map { $0 + "/v1" } }
+    package var baseURL: String? { origin.map { $0 + "/v1" } }
 
     /// Accepts these businesses too; a gateway that accepted every business accepts only these from now on.
-    package func serve(_ businesses: Set<BusinessID>) { memory.serve(businesses) }
+    package func serve(_ businesses: Set<BusinessID>) {
+        state.withLock { $0.businesses = businesses.union($0.businesses ?? []) }
+    }
+
+    func serves(_ business: BusinessID) -> Bool {
+        state.withLock { $0.businesses?.contains(business) ?? true }
+    }
 
     /// Misbehaves at the next `times` requests of `endpoint`; rules that were added earlier apply first.
     package func misbehave(at endpoint: GatewayEndpoint, _ misbehaviour: Misbehaviour, times: Int = 1) {
-        memory.add(MisbehaviourRule(endpoint, misbehaviour, times: times))
+        misbehave(MisbehaviourRule(endpoint, misbehaviour, times: times))
     }
 
     /// Adds a rule; of several rules for an endpoint the first that is not used up applies.
-    package func misbehave(_ rule: MisbehaviourRule) { memory.add(rule) }
+    package func misbehave(_ rule: MisbehaviourRule) { state.withLock { $0.rules.append(rule) } }
 
     /// Removes all rules.
-    package func behave() { memory.removeRules() }
+    package func behave() { replaceRules(by: []) }
 
     /// The rules that still apply, in their order.
-    package var rules: [MisbehaviourRule] { memory.rules }
+    package var rules: [MisbehaviourRule] { state.withLock { $0.rules } }
 
     /// Replaces all rules.
-    package func replaceRules(by rules: [MisbehaviourRule]) { memory.replaceRules(by: rules) }
+    package func replaceRules(by rules: [MisbehaviourRule]) { state.withLock { $0.rules = rules } }
+
+    /// Counts a request and returns the misbehaviour that applies to it.
+    func begin(_ endpoint: GatewayEndpoint) -> Misbehaviour? {
+        state.withLock { state in
+            state.requestCounts[endpoint, default: 0] += 1
+            let due = state.rules.firstIndex { $0.endpoint == endpoint && $0.isLeft }
+            guard let due, state.rules[due].isDue() else { return nil }
+            defer { state.rules.removeAll { !$0.isLeft } }
+            return state.rules[due].misbehaviour
+        }
+    }
 
     /// The recorded requests about a message, oldest first.
     ///
     /// The gateway records its newest 5,000 requests, at most 64 MiB of them.
-    package func exchanges(about id: MessageID) -> [GatewayExchange] { memory.exchanges(about: id) }
+    package func exchanges(about id: MessageID) -> [GatewayExchange] {
+        state.withLock { $0.exchanges.about(id) }
+    }
+
+    /// Records a request about a message, with its answer.
+    func add(_ exchange: GatewayExchange) {
+        let didAnswer = state.withLock { state in
+            state.exchanges.append(exchange)
+            return state.didAnswer
+        }
+        didAnswer?(exchange)
+    }
 
     /// Calls `action`, which must not block, after each later request about a message; replaces an earlier
     /// action.
     package func whenAnswered(_ action: @escaping @Sendable (GatewayExchange) -> Void) {
-        memory.whenAnswered(action)
-    }
-
-    /// The newest recorded message for a customer; nil without one.
-    package func lastMessage(for customer: CustomerID) -> DeliveredMessage? {
-        memory.lastMessage(for: customer)
+        state.withLock { $0.didAnswer = action }
     }
 
     /// The number of requests that `endpoint` received, including refused ones.
-    package func requestCount(_ endpoint: GatewayEndpoint) -> Int { memory.requestCount(endpoint) }
-
-    /// The recorded messages for `customer`, or for all customers, in the order of arrival.
-    package func messages(for customer: CustomerID? = nil) -> [DeliveredMessage] {
-        memory.messages(after: 0, customer: customer).found
-    }
-
-    /// Waits until at least `count` messages with numbers above `number` have arrived, or until the timeout.
-    ///
-    /// Returns all of them, which are fewer than `count` after a timeout.
-    package func waitForMessages(
-        count: Int = 1, customer: CustomerID? = nil, after number: Int = 0,
-        within duration: Duration = .seconds(300)
-    ) async -> [DeliveredMessage] {
-        await memory.messages(count: count, after: number, customer: customer, within: duration)
-    }
-
-    /// Stores `interactiveData`, one JSON object, for `business`, and returns the reference to it.
-    package func register(
-        interactiveData: JSONValue, for business: BusinessID
-    ) throws(WireError) -> SimulatedReference {
-        let payload = try StoredPayload(
-            SimulatedPayload(business: business, interactiveData: interactiveData))
-        memory.store(payload)
-        return payload.reference
+    package func requestCount(_ endpoint: GatewayEndpoint) -> Int {
+        state.withLock { $0.requestCounts[endpoint] ?? 0 }
     }
 }
 

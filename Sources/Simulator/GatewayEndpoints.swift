@@ -5,9 +5,7 @@ import BusinessMessages
 
 /// The fake gateway's answer to each request.
 struct GatewayEndpoints: Sendable {
-    let mspID: String
-    let secret: Secret
-    let memory: GatewayMemory
+    let gateway: FakeGateway
     let jobs: AsyncStream<GatewayJob>.Continuation
 
     private static let maximumMessageBytes = 5 << 20
@@ -32,7 +30,7 @@ struct GatewayEndpoints: Sendable {
             ).forLocalCallers,
             // The address alone authorizes the download: its random name is too long to be guessed.
             HTTPRoute(.get, "/blob/*") { request, responder in
-                let misbehaviour = memory.begin(.blob)
+                let misbehaviour = gateway.begin(.blob)
                 if let wrong = misbehaviour?.answer { return wrong }
                 return blob(request).send(to: responder, misbehaviour, jobs)
             }.forLocalCallers,
@@ -62,14 +60,14 @@ struct GatewayEndpoints: Sendable {
         _ answer: @escaping @Sendable (HTTPRequest) -> HTTPResponse
     ) -> HTTPRoute {
         HTTPRoute(method, path, body: .collected(maximumBytes: maximumBytes)) { _ in
-            let bearer = BearerCheck(mspID: mspID, secret: secret)
+            let bearer = BearerCheck(mspID: gateway.mspID, secret: gateway.secret)
             return { request, responder in
                 let (at, began) = (Timestamp.now(), ContinuousClock.now)
-                let misbehaviour = memory.begin(endpoint)
+                let misbehaviour = gateway.begin(endpoint)
                 let record = { @Sendable (response: HTTPResponse?) in
                     guard endpoint == .message || endpoint == .authenticate, let id = request.text("id")
                     else { return }
-                    memory.add(
+                    gateway.add(
                         GatewayExchange(MessageID(id), request, at: at, response, after: .now - began))
                 }
                 if let wrong = misbehaviour?.answer {
@@ -90,14 +88,14 @@ struct GatewayEndpoints: Sendable {
         let lines = text.split(whereSeparator: \.isWhitespace)
         let rules = lines.compactMap { MisbehaviourRule(String($0)) }
         guard rules.count == lines.count else { return badRequest("no rule") }
-        if rules.isEmpty { memory.removeRules() }
-        for rule in rules { memory.add(rule) }
+        if rules.isEmpty { gateway.behave() }
+        for rule in rules { gateway.misbehave(rule) }
         return HTTPResponse(.ok)
     }
 
     /// The answer to a `source-id` that is not a business of this MSP; nil for a known business.
     private func unknownSource(of request: HTTPRequest, at endpoint: GatewayEndpoint) -> HTTPResponse? {
-        guard let source = request.text("source-id"), !memory.serves(BusinessID(source)) else { return nil }
+        guard let source = request.text("source-id"), !gateway.serves(BusinessID(source)) else { return nil }
         // A client of another maker measured 403 at this endpoint of Apple's.
         if endpoint == .decodePayload { return Self.foreign }
         return HTTPResponse(.notFound, text: "404 Not Found : unknown source-id\n")
@@ -128,14 +126,14 @@ struct GatewayEndpoints: Sendable {
         if isAuthentication, !asks { return badRequest("not an authentication request") }
         // Apple knows no `preview`: an MSP replaces it by the answer of /constructPayload.
         if body["preview"] != nil { return badRequest("richLinkData or richLinkDataRef is missing") }
-        memory.deliver(
+        gateway.deliver(
             MessageID(id), to: CustomerID(destination), from: BusinessID(source), document,
             isAutomatic: request.text("auto-reply") == "true")
         // Apple stores large content in any case, and then returns its reference without being asked.
         guard let data = body["interactiveData"],
             request.text("include-data-ref") == "true" || data.text.count > PayloadMove.thresholdBytes
         else { return HTTPResponse(.ok) }
-        guard let reference = reference(to: data, of: BusinessID(source)) else {
+        guard let reference = try? gateway.register(interactiveData: data, for: BusinessID(source)) else {
             return HTTPResponse(.internalServerError)
         }
         return HTTPResponse(.ok, json: reference.answerToMessage)
@@ -168,24 +166,14 @@ struct GatewayEndpoints: Sendable {
             && ["127.0.0.1", "[::1]", "localhost"].contains { problem.found.hasPrefix("\"http://\($0):") }
     }
 
-    /// Stores content and returns the reference to it; nil when the content cannot be encrypted.
-    private func reference(to content: JSONValue, of business: BusinessID) -> SimulatedReference? {
-        // Encryption does not fail: a fresh key has the right length.
-        guard
-            let payload = try? StoredPayload(SimulatedPayload(business: business, interactiveData: content))
-        else { return nil }
-        memory.store(payload)
-        return payload.reference
-    }
-
     private func preUpload(_ request: HTTPRequest) -> HTTPResponse {
         // `size` is the older name of the header.
         guard let size = (request.text("MMCS-Size") ?? request.text("size")).flatMap({ Int($0) }),
-            let business = request.text("source-id"), let origin = memory.origin
+            let business = request.text("source-id"), let origin = gateway.origin
         else { return badRequest("missing header") }
         guard (0...Self.maximumFileBytes).contains(size) else { return badRequest("size") }
         let place = UploadPlace(business: BusinessID(business), sizeBytes: size)
-        memory.expect(place)
+        gateway.expect(place)
         let json = JSONWriter.object([
             "upload-url": "\(origin)/upload/\(place.name)", "mmcs-url": place.url, "mmcs-owner": place.owner,
         ])
@@ -194,7 +182,7 @@ struct GatewayEndpoints: Sendable {
 
     /// Receives a file in pieces, and answers when it is complete.
     private func upload(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
-        let misbehaviour = memory.begin(.upload)
+        let misbehaviour = gateway.begin(.upload)
         let name = String(decoding: request.path.dropFirst("/upload/".utf8.count), as: UTF8.self)
         guard let reader = request.bodyReader else { return HTTPResponse(.internalServerError) }
         jobs.yield {
@@ -215,13 +203,13 @@ struct GatewayEndpoints: Sendable {
         return nil
     }
 
-    private func uploaded(_ content: StoredContent, _ checksum: MMCSChecksum, name: String) -> HTTPResponse {
-        guard let place = memory.place(named: name) else { return HTTPResponse(.notFound) }
+    private func uploaded(_ content: StoredContent, _ checksum: [UInt8], name: String) -> HTTPResponse {
+        guard let place = gateway.place(named: name) else { return HTTPResponse(.notFound) }
         guard content.sizeBytes == place.sizeBytes else {
             return badRequest("size differs from the announced one")
         }
         let file = StoredPayload(uploaded: content, checksum, as: place)
-        memory.store(file)
+        gateway.store(file)
         let json = JSONWriter.object([
             "singleFile": JSONObject([
                 "fileChecksum": file.reference.signatureBase64, "size": content.sizeBytes, "receipt": name,
@@ -245,7 +233,7 @@ struct GatewayEndpoints: Sendable {
             let link = root["link"], link["url"]?.string?.hasPrefix("https://") == true,
             link["storeRegion"]?.string != nil
         else { return badRequest("no link with a preview") }
-        guard var reference = reference(to: link, of: BusinessID(business)) else {
+        guard var reference = try? gateway.register(interactiveData: link, for: BusinessID(business)) else {
             return HTTPResponse(.internalServerError)
         }
         reference.title = link["url"]?.string
@@ -259,7 +247,7 @@ struct GatewayEndpoints: Sendable {
             let owner = request.text("MMCS-Owner") ?? request.text("owner"),
             let business = request.text("source-id")
         else { return badRequest("missing header") }
-        guard let payload = memory.payload(url: url), let origin = memory.origin else {
+        guard let payload = gateway.payload(url: url), let origin = gateway.origin else {
             return HTTPResponse(.notFound, text: "404 Not Found : file not found\n")
         }
         guard BusinessID(business) == payload.business else {
@@ -274,7 +262,7 @@ struct GatewayEndpoints: Sendable {
 
     private func blob(_ request: HTTPRequest) -> GatewayAnswer {
         let name = String(decoding: request.path.dropFirst("/blob/".utf8.count), as: UTF8.self)
-        guard let payload = memory.payload(named: name) else { return .whole(HTTPResponse(.notFound)) }
+        guard let payload = gateway.payload(named: name) else { return .whole(HTTPResponse(.notFound)) }
         return .content(payload.content)
     }
 
@@ -293,8 +281,8 @@ struct GatewayEndpoints: Sendable {
 
     private func answerLater(_ responder: HTTPResponder, question: MessagesQuestion) {
         jobs.yield {
-            let messages = await memory.messages(
-                count: 1, after: question.after, customer: question.customer, within: question.wait)
+            let messages = await gateway.waitForMessages(
+                customer: question.customer, after: question.after, within: question.wait)
             let json = JSONWriter.object(reservingCapacity: 1024) { writer in
                 writer.list("messages", messages) { message, writer in message.write(to: &writer) }
             }
@@ -307,7 +295,7 @@ struct GatewayEndpoints: Sendable {
             // A cipher refuses only keys of another length; this key has the right one.
             let stored = try? StoredPayload(payload)
         else { return badRequest("no payload") }
-        memory.store(stored)
+        gateway.store(stored)
         return HTTPResponse(.ok, json: stored.reference.json)
     }
 }

@@ -57,10 +57,9 @@ struct StoredContentWriter: ~Copyable {
     }
 
     /// The stored bytes and their checksum.
-    consuming func finish() -> (content: StoredContent, checksum: MMCSChecksum) {
-        let checksum = MMCSChecksum(bytes: checksum.bytes)
-        if let file { return (StoredContent(file, sizeBytes: sizeBytes), checksum) }
-        return (StoredContent(bytes), checksum)
+    consuming func finish() -> (content: StoredContent, checksum: [UInt8]) {
+        let content = file.map { StoredContent($0, sizeBytes: sizeBytes) } ?? StoredContent(bytes)
+        return (content, checksum.bytes)
     }
 
     /// A file without a name, which disappears when its descriptor is closed.

@@ -11,13 +11,13 @@ struct StoredPayload: Sendable {
 
     /// Stores content that a client encrypted; its reference has no key, because the gateway does not know the
     /// key.
-    init(uploaded content: StoredContent, _ checksum: MMCSChecksum, as place: UploadPlace) {
+    init(uploaded content: StoredContent, _ checksum: [UInt8], as place: UploadPlace) {
         self.content = content
         business = place.business
         name = place.name
         reference = SimulatedReference(
-            bid: "", url: place.url, owner: place.owner, key: "", signature: checksum.hex,
-            signatureBase64: checksum.base64, sizeBytes: content.sizeBytes, title: nil)
+            bid: "", url: place.url, owner: place.owner, key: "", signature: Hex.encode(checksum),
+            signatureBase64: Base64.encode(checksum), sizeBytes: content.sizeBytes, title: nil)
     }
 
     /// Encrypts a payload with a fresh key.
@@ -31,11 +31,13 @@ struct StoredPayload: Sendable {
         name = Hex.encode(randomBytes(24)).uppercased()
         let interactiveData = payload.interactiveData
         let bubble = interactiveData["data"]?["receivedMessage"] ?? interactiveData["receivedMessage"]
-        let checksum = MMCSChecksum(of: bytes)
+        let checksum = AttachmentChecksum()
+        checksum.append(bytes)
+        let signature = checksum.bytes
         reference = SimulatedReference(
             bid: interactiveData["bid"]?.string ?? Interaction.businessExtension,
             url: "https://p61-content.icloud.com/M\(name).C01USN00", owner: "M\(name).C01USN00",
-            key: key.field, signature: checksum.hex, signatureBase64: checksum.base64,
+            key: key.field, signature: Hex.encode(signature), signatureBase64: Base64.encode(signature),
             sizeBytes: bytes.count, title: bubble?["title"]?.string)
     }
 }

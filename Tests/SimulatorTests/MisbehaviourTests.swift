@@ -96,7 +96,7 @@ import Testing
         #expect(stored.sizeBytes == 150_000)
         #expect(try stored.read(at: 149_990, count: 100) == [UInt8](repeating: 7, count: 10))
         #expect(try stored.readAll() == [UInt8](repeating: 7, count: 150_000))
-        #expect(checksum == MMCSChecksum(of: [UInt8](repeating: 7, count: 150_000)))
+        #expect(checksum == mmcsChecksum(of: [UInt8](repeating: 7, count: 150_000)))
         await test.gateway.stop()
     }
 
