@@ -10,12 +10,12 @@ struct FakeIDToken {
     private let keyID: String
     private let faults: Set<IDTokenFault>
 
-    init(_ grant: FakeGrant, _ memory: FakeProviderMemory) {
+    init(_ grant: FakeGrant, _ provider: FakeProvider) {
         self.grant = grant
-        issuer = memory.issuer ?? ""
-        (key, keyID) = memory.key
+        issuer = provider.issuer ?? ""
+        (key, keyID) = provider.key
         faults = Set(
-            memory.faults.compactMap { fault in
+            provider.faults.compactMap { fault in
                 if case .idToken(let fault) = fault { fault } else { nil }
             })
     }

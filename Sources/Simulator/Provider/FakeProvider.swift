@@ -1,15 +1,32 @@
+import BalloonJSON
 package import BalloonPOSIX
 package import BalloonWire
 package import Logging
+import Synchronization
 
 /// A fake identity provider on a loopback address, with OAuth 2.0, OpenID Connect, and faults on request.
 ///
 /// It enforces S256, uses each code once, and repeats the nonce. Every user name signs in; the password and
 /// the one-time code are not checked, because no account exists. The subject is `user-` followed by the user
-/// name.
+/// name. When 10,000 codes exist, a new code drops all of them; the same holds for access tokens.
 package final class FakeProvider: Sendable {
+    private struct State {
+        var issuer: String?
+        var key: SigningKey
+        var keyNumber = 1
+        var clientKeys: [String: PublicKey] = [:]
+        var codes: [String: FakeGrant] = [:]
+        var accessTokens: [String: FakeGrant] = [:]
+        var faults: [ProviderFault] = []
+        var requests: [ProviderEndpoint: Int] = [:]
+        var secrets: Set<String> = []
+    }
+
+    private static let maximumGrants = 10_000
+
     private let address: SocketAddress
-    private let memory: FakeProviderMemory
+    private let clients: [String: Secret?]
+    private let state: Mutex<State>
     private let server: LoopbackServer
 
     /// Creates a provider with one key for `algorithm`; with port 0 the system chooses the port.
@@ -21,16 +38,18 @@ package final class FakeProvider: Sendable {
         address: SocketAddress = .tcp(host: "127.0.0.1", port: 0), logger: Logger
     ) throws(WireError) {
         self.address = address
+        self.clients = clients
         server = LoopbackServer(logger: logger)
-        memory = FakeProviderMemory(clients: clients, key: try SigningKey(for: algorithm))
+        state = Mutex(State(key: try SigningKey(for: algorithm)))
     }
 
     /// Starts serving and returns the bound address.
     ///
     /// Throws ``SimulatorError/addressNotLoopback``, or a ``SystemError`` when the address is in use.
     package func start() async throws -> SocketAddress {
-        let bound = try await server.start(at: address, FakeProviderEndpoints(memory: memory).routes)
-        memory.open(at: bound)
+        // The routes hold the provider until it stops.
+        let bound = try await server.start(at: address, FakeProviderEndpoints(provider: self).routes)
+        state.withLock { $0.issuer = "http://\(bound)" }
         return bound
     }
 
@@ -40,34 +59,120 @@ package final class FakeProvider: Sendable {
     }
 
     /// The provider's identifier, `http://127.0.0.1:PORT`; nil before the start.
-    package var issuer: String? { memory.issuer }
+    package var issuer: String? { state.withLock { $0.issuer } }
 
     /// Applies a fault to each later request that the fault concerns, until ``behave()``.
-    package func misbehave(_ fault: ProviderFault) { memory.add(fault) }
+    package func misbehave(_ fault: ProviderFault) { state.withLock { $0.faults.append(fault) } }
 
     /// Ends all faults.
-    package func behave() { memory.removeFaults() }
+    package func behave() { state.withLock { $0.faults = [] } }
 
     /// Replaces the signing key by a new one of the same algorithm, with a new `kid`; the old key is forgotten.
-    package func rotateKeys() throws(WireError) { try memory.rotateKeys() }
+    package func rotateKeys() throws(WireError) {
+        let key = try SigningKey(for: key.key.publicKey.algorithm)
+        state.withLock { state in
+            state.key = key
+            state.keyNumber += 1
+        }
+    }
 
     /// Registers the key that verifies a client's `private_key_jwt`.
-    package func register(_ key: PublicKey, of clientID: String) { memory.register(key, of: clientID) }
+    package func register(_ key: PublicKey, of clientID: String) {
+        state.withLock { $0.clientKeys[clientID] = key }
+    }
 
     /// Accepts a token that another program created, as if this provider had issued it to a client for a
     /// user.
     package func accept(accessToken: String, ofUser user: String, clientID: String) {
-        memory.accept(
-            accessToken,
-            for: FakeGrant(
-                clientID: clientID, redirectURI: "", scope: "", challenge: nil, nonce: nil, user: user))
+        let grant = FakeGrant(
+            clientID: clientID, redirectURI: "", scope: "", challenge: nil, nonce: nil, user: user)
+        state.withLock { $0.accessTokens[accessToken] = grant }
     }
 
     /// The codes, tokens and verifiers of all sign-ins so far, so that a test can search for them.
-    package var secrets: Set<String> { memory.secrets }
+    package var secrets: Set<String> { state.withLock { $0.secrets } }
 
     /// The number of requests that an endpoint received.
-    package func requestCount(_ endpoint: ProviderEndpoint) -> Int { memory.requestCount(endpoint) }
+    package func requestCount(_ endpoint: ProviderEndpoint) -> Int {
+        state.withLock { $0.requests[endpoint] ?? 0 }
+    }
+}
+
+// The endpoints' view of the state.
+extension FakeProvider {
+    var faults: [ProviderFault] { state.withLock { $0.faults } }
+    var key: (key: SigningKey, id: String) { state.withLock { ($0.key, "key-\($0.keyNumber)") } }
+
+    func count(_ endpoint: ProviderEndpoint) { state.withLock { $0.requests[endpoint, default: 0] += 1 } }
+    func has(_ fault: ProviderFault) -> Bool { faults.contains(fault) }
+
+    func isClient(_ clientID: String) -> Bool { clients[clientID] != nil }
+
+    /// Whether `secret` is the client's secret; a client without a secret must send none.
+    func isProven(_ clientID: String, secret: String?) -> Bool {
+        guard let expected = clients[clientID] else { return false }
+        guard let expected else { return secret == nil }
+        return secret.map { constantTimeEquals($0.utf8, expected.bytes) } ?? false
+    }
+
+    /// Whether a `private_key_jwt` is valid and signed with the client's registered key.
+    func isProven(_ clientID: String, assertion: String) -> Bool {
+        guard let key = state.withLock({ $0.clientKeys[clientID] }),
+            // Treat a malformed assertion like an assertion that is signed with another key.
+            let token = try? SignedToken(assertion), token.isSigned(by: key),
+            let claims = (try? JSONDocument(token.claims))?.root
+        else { return false }
+        let now = SystemClock.secondsSince1970()
+        return claims["iss"]?.equals(clientID) == true && claims["sub"]?.equals(clientID) == true
+            && claims["aud"]?.string == issuer && claims["jti"]?.string?.isEmpty == false
+            && claims["exp"]?.int.map { (now...now + 60).contains($0) } == true
+    }
+
+    func newCode(for grant: FakeGrant) -> String {
+        let code = Self.random()
+        record(code)
+        state.withLock { state in
+            if state.codes.count >= Self.maximumGrants { state.codes = [:] }
+            state.codes[code] = grant
+        }
+        return code
+    }
+
+    /// Removes the grant of a code, so that the code works once.
+    func redeem(_ code: String) -> FakeGrant? { state.withLock { $0.codes.removeValue(forKey: code) } }
+
+    func newAccessToken(for grant: FakeGrant) -> String {
+        let token = Self.random()
+        record(token)
+        state.withLock { state in
+            if state.accessTokens.count >= Self.maximumGrants { state.accessTokens = [:] }
+            state.accessTokens[token] = grant
+        }
+        return token
+    }
+
+    func grant(of accessToken: String) -> FakeGrant? { state.withLock { $0.accessTokens[accessToken] } }
+
+    /// Records a secret that the provider issued or received.
+    func record(_ secret: String?) {
+        guard let secret else { return }
+        state.withLock { state in
+            if state.secrets.count >= 4 * Self.maximumGrants { state.secrets = [] }
+            state.secrets.insert(secret)
+        }
+    }
+
+    private static func random() -> String { Base64.encode(randomBytes(24), alphabet: .url) }
+}
+
+/// The authorization that a customer granted to a client on the sign-in page.
+struct FakeGrant: Sendable {
+    let clientID: String
+    let redirectURI: String
+    let scope: String
+    let challenge: String?
+    let nonce: String?
+    let user: String
 }
 
 /// The endpoints of the fake provider; the raw value is the path.

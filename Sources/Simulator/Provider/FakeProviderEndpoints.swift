@@ -6,7 +6,7 @@ import Dispatch
 
 /// The fake provider's answer to each request.
 struct FakeProviderEndpoints: Sendable {
-    let memory: FakeProviderMemory
+    let provider: FakeProvider
 
     private static let maximumFormBytes = 65_536
 
@@ -29,7 +29,7 @@ struct FakeProviderEndpoints: Sendable {
     ) -> HTTPRoute {
         HTTPRoute(method, endpoint.rawValue, body: .collected(maximumBytes: Self.maximumFormBytes)) {
             request, responder in
-            memory.count(endpoint)
+            provider.count(endpoint)
             let response = faulty(answer(request), at: endpoint)
             guard let delay = delay(at: endpoint) else { return response }
             DispatchQueue.global().asyncAfter(deadline: .now() + delay.dispatchInterval) {
@@ -40,18 +40,18 @@ struct FakeProviderEndpoints: Sendable {
     }
 
     private func delay(at endpoint: ProviderEndpoint) -> Duration? {
-        for case .slow(endpoint, let delay) in memory.faults { return delay }
+        for case .slow(endpoint, let delay) in provider.faults { return delay }
         return nil
     }
 
     private func faulty(_ response: HTTPResponse, at endpoint: ProviderEndpoint) -> HTTPResponse {
-        for fault in memory.faults {
+        for fault in provider.faults {
             switch fault {
             case .fails(endpoint, let code): return FakeProviderPage.failure(code)
             case .html(endpoint): return FakeProviderPage.notice("Maintenance")
             case .large(endpoint, let bytes):
                 return HTTPResponse(.ok, json: [UInt8](repeating: 0x20, count: bytes) + Array("{}".utf8))
-            case .redirects(endpoint): return redirect(to: (memory.issuer ?? "") + endpoint.rawValue)
+            case .redirects(endpoint): return redirect(to: (provider.issuer ?? "") + endpoint.rawValue)
             case .truncates(endpoint):
                 return HTTPResponse(.ok, json: Array(response.body.prefix(response.body.count / 2)))
             default: continue
@@ -61,23 +61,23 @@ struct FakeProviderEndpoints: Sendable {
     }
 
     private func discovery() -> HTTPResponse {
-        let issuer = memory.issuer ?? ""
+        let issuer = provider.issuer ?? ""
         func url(_ endpoint: ProviderEndpoint) -> String { issuer + endpoint.rawValue }
         let json = JSONWriter.object([
-            "issuer": memory.has(.wrongDiscovery) ? issuer + "/other" : issuer,
+            "issuer": provider.has(.wrongDiscovery) ? issuer + "/other" : issuer,
             "authorization_endpoint": url(.authorize), "token_endpoint": url(.token), "jwks_uri": url(.keys),
             "userinfo_endpoint": url(.userinfo), "introspection_endpoint": url(.introspection),
             "authorization_response_iss_parameter_supported": true, "response_types_supported": ["code"],
             "code_challenge_methods_supported": ["S256"],
-            "id_token_signing_alg_values_supported": [memory.key.key.publicKey.algorithm.rawValue],
+            "id_token_signing_alg_values_supported": [provider.key.key.publicKey.algorithm.rawValue],
         ])
         return HTTPResponse(.ok, json: json)
     }
 
     private func keys() -> HTTPResponse {
-        let (key, id) = memory.key
+        let (key, id) = provider.key
         var members = key.publicKey.members
-        if memory.has(.idToken(.smallKey)) {
+        if provider.has(.idToken(.smallKey)) {
             let modulus = Base64.encode([UInt8](repeating: 0xFF, count: 128), alphabet: .url)
             members = [("kty", "RSA"), ("n", modulus), ("e", "AQAB")]
         }
@@ -90,25 +90,25 @@ struct FakeProviderEndpoints: Sendable {
             }
         }
         var fields: [(String, String)] = []
-        for case .cachesKeys(let rule) in memory.faults { fields.append(("Cache-Control", rule)) }
+        for case .cachesKeys(let rule) in provider.faults { fields.append(("Cache-Control", rule)) }
         return HTTPResponse(.ok, contentType: "application/json", body: json, fields: fields)
     }
 
     /// The sign-in page, whose form repeats the parameters of the authorization request in hidden fields.
     private func authorizePage(_ request: HTTPRequest) -> HTTPResponse {
         guard let query = try? HTTPQuery(request.query), let client = query["client_id"],
-            memory.isClient(client), query["redirect_uri"]?.isEmpty == false, query["state"] != nil
+            provider.isClient(client), query["redirect_uri"]?.isEmpty == false, query["state"] != nil
         else { return FakeProviderPage.failure(400) }
         return FakeProviderPage.signIn(fields: query.parameters.map { ($0.name, $0.value) })
     }
 
     private func authorize(_ request: HTTPRequest) -> HTTPResponse {
         guard let form = try? HTTPQuery(request.body), let client = form["client_id"],
-            memory.isClient(client),
+            provider.isClient(client),
             let redirectURI = form["redirect_uri"], let state = form["state"]
         else { return FakeProviderPage.failure(400) }
-        var answer = [("state", memory.has(.changesState) ? changed(state) : state)]
-        if memory.has(.denies) || form["deny"] != nil {
+        var answer = [("state", provider.has(.changesState) ? changed(state) : state)]
+        if provider.has(.denies) || form["deny"] != nil {
             answer.append(("error", "access_denied"))
         } else if form["response_type"] != "code" {
             answer.append(("error", "unsupported_response_type"))
@@ -118,10 +118,10 @@ struct FakeProviderEndpoints: Sendable {
             let grant = FakeGrant(
                 clientID: client, redirectURI: redirectURI, scope: form["scope"] ?? "",
                 challenge: form["code_challenge"], nonce: form["nonce"], user: form["username"] ?? "")
-            answer.append(("code", memory.newCode(for: grant)))
+            answer.append(("code", provider.newCode(for: grant)))
         }
-        if !memory.has(.omitsIssuer), let issuer = memory.issuer {
-            answer.append(("iss", memory.has(.wrongIssuer) ? "https://attacker.example" : issuer))
+        if !provider.has(.omitsIssuer), let issuer = provider.issuer {
+            answer.append(("iss", provider.has(.wrongIssuer) ? "https://attacker.example" : issuer))
         }
         let query = answer.map { "\($0)=\($1.percentEncoded)" }.joined(separator: "&")
         return redirect(to: redirectURI + (redirectURI.contains("?") ? "&" : "?") + query)
@@ -136,15 +136,15 @@ struct FakeProviderEndpoints: Sendable {
         guard let form = try? HTTPQuery(request.body) else { return refusal("invalid_request") }
         guard let client = provenClient(request, form) else { return refusal("invalid_client") }
         guard form["grant_type"] == "authorization_code" else { return refusal("unsupported_grant_type") }
-        guard !memory.has(.refusesGrant), let code = form["code"], let grant = memory.redeem(code),
+        guard !provider.has(.refusesGrant), let code = form["code"], let grant = provider.redeem(code),
             grant.clientID == client, grant.redirectURI == form["redirect_uri"],
             isVerified(form["code_verifier"], grant.challenge)
         else { return refusal("invalid_grant") }
-        let accessToken = memory.newAccessToken(for: grant)
-        memory.record(form["code_verifier"])
-        let isOpenID = grant.scope.split(separator: " ").contains("openid") && !memory.has(.omitsIDToken)
-        let idToken = isOpenID ? FakeIDToken(grant, memory).encoded : nil
-        memory.record(idToken)
+        let accessToken = provider.newAccessToken(for: grant)
+        provider.record(form["code_verifier"])
+        let isOpenID = grant.scope.split(separator: " ").contains("openid") && !provider.has(.omitsIDToken)
+        let idToken = isOpenID ? FakeIDToken(grant, provider).encoded : nil
+        provider.record(idToken)
         let json = JSONWriter.object([
             "access_token": accessToken, "token_type": "Bearer", "expires_in": 300, "id_token": idToken,
         ])
@@ -160,12 +160,12 @@ struct FakeProviderEndpoints: Sendable {
                 let decoded = try? HTTPQuery(pair[..<colon] + Array("=".utf8) + pair[(colon + 1)...]),
                 let parameter = decoded.parameters.first
             else { return nil }
-            return memory.isProven(parameter.name, secret: parameter.value) ? parameter.name : nil
+            return provider.isProven(parameter.name, secret: parameter.value) ? parameter.name : nil
         }
         guard let client = form["client_id"] else { return nil }
         let isProven =
-            form["client_assertion"].map { memory.isProven(client, assertion: $0) }
-            ?? memory.isProven(client, secret: form["client_secret"])
+            form["client_assertion"].map { provider.isProven(client, assertion: $0) }
+            ?? provider.isProven(client, secret: form["client_secret"])
         return isProven ? client : nil
     }
 
@@ -181,13 +181,13 @@ struct FakeProviderEndpoints: Sendable {
 
     private func userinfo(_ request: HTTPRequest) -> HTTPResponse {
         guard let field = request.text("authorization"), field.hasPrefix("Bearer "),
-            let grant = memory.grant(of: String(field.dropFirst("Bearer ".count)))
+            let grant = provider.grant(of: String(field.dropFirst("Bearer ".count)))
         else { return refusal("invalid_client") }
         let json = JSONWriter.object([
-            "sub": memory.has(.otherPerson) ? "user-mallory" : grant.subject, "name": grant.user,
+            "sub": provider.has(.otherPerson) ? "user-mallory" : grant.subject, "name": grant.user,
             "email": "\(grant.user)@example.com",
         ])
-        guard memory.has(.signsUserinfo), let token = try? memory.key.key.sign(json) else {
+        guard provider.has(.signsUserinfo), let token = try? provider.key.key.sign(json) else {
             return HTTPResponse(.ok, json: json)
         }
         return HTTPResponse(.ok, contentType: "application/jwt", body: Array(token.utf8))
@@ -197,10 +197,11 @@ struct FakeProviderEndpoints: Sendable {
         guard let form = try? HTTPQuery(request.body), provenClient(request, form) != nil else {
             return refusal("invalid_client")
         }
-        let grant = memory.has(.inactive) ? nil : form["token"].flatMap(memory.grant(of:))
+        let grant = provider.has(.inactive) ? nil : form["token"].flatMap(provider.grant(of:))
         let json = JSONWriter.object([
             "active": grant != nil,
-            "client_id": memory.has(.otherClient) ? "another-client" : grant?.clientID, "sub": grant?.subject,
+            "client_id": provider.has(.otherClient) ? "another-client" : grant?.clientID,
+            "sub": grant?.subject,
             "scope": grant?.scope,
         ])
         return HTTPResponse(.ok, json: json)
