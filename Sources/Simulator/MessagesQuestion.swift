@@ -10,6 +10,15 @@ struct MessagesQuestion: Sendable {
     var after = 0
     var wait = Duration.zero
 
+    /// The query, without `?`.
+    var query: String {
+        let customer = customer.map { "customer=\($0.rawValue.percentEncoded)&" } ?? ""
+        return customer + "after=\(after)&wait=\(wait / .seconds(1))"
+    }
+}
+
+extension MessagesQuestion {
+    /// Parses a query; ignores unknown and malformed parameters.
     init(query: ArraySlice<UInt8>) {
         for pair in query.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(
@@ -25,17 +34,5 @@ struct MessagesQuestion: Sendable {
             default: break
             }
         }
-    }
-
-    init(customer: CustomerID?, after: Int, wait: Duration) {
-        self.customer = customer
-        self.after = after
-        self.wait = wait
-    }
-
-    /// The query, without `?`.
-    var query: String {
-        let customer = customer.map { "customer=\($0.rawValue.percentEncoded)&" } ?? ""
-        return customer + "after=\(after)&wait=\(wait / .seconds(1))"
     }
 }

@@ -39,13 +39,7 @@ package final class PerformanceTest: Sendable {
         package let time: Duration
         package let failure: Failure?
         /// Whether a usable answer names no message, so that the App Store shows the default message.
-        package let isEmpty: Bool
-
-        package init(time: Duration, failure: Failure?, isEmpty: Bool = false) {
-            self.time = time
-            self.failure = failure
-            self.isEmpty = isEmpty
-        }
+        package var isEmpty = false
     }
 
     private struct State {
@@ -148,8 +142,7 @@ package final class PerformanceTest: Sendable {
     /// `isKnown` says whether a message can be shown. An empty object is usable: the App Store then shows the
     /// default message.
     static func failure(
-        of exchange: Result<TransportResponse, TransportError>, at url: String,
-        isKnown: (RetentionID) -> Bool
+        of exchange: Result<TransportResponse, TransportError>, at url: String, isKnown: (RetentionID) -> Bool
     ) -> Failure? {
         switch exchange {
         case .failure(let error): failure(of: error)

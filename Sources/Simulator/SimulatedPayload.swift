@@ -13,11 +13,16 @@ struct SimulatedPayload: Sendable {
     private static let magic = Array("simulated-payload-1\0".utf8)
     private static let maximumBytes = 32 << 20
 
-    init(business: BusinessID, interactiveData: JSONValue) {
-        self.business = business
-        self.interactiveData = interactiveData
+    /// The payload as JSON, as ``init(json:)`` reads it.
+    var json: [UInt8] {
+        JSONWriter.object(["business": business.rawValue, "interactiveData": interactiveData])
     }
 
+    /// The payload in the simulator's binary format.
+    func encode() -> [UInt8] { GzipCompressor().compress(Self.magic + json) }
+}
+
+extension SimulatedPayload {
     /// Parses the format, compressed or not; nil for anything else, such as bytes decrypted with a wrong key.
     init?(decoding bytes: ArraySlice<UInt8>) {
         var plain = Array(bytes)
@@ -39,12 +44,4 @@ struct SimulatedPayload: Sendable {
         else { return nil }
         self.init(business: BusinessID(business), interactiveData: interactiveData)
     }
-
-    /// The payload as JSON, as ``init(json:)`` reads it.
-    var json: [UInt8] {
-        JSONWriter.object(["business": business.rawValue, "interactiveData": interactiveData])
-    }
-
-    /// The payload in the simulator's binary format.
-    func encode() -> [UInt8] { GzipCompressor().compress(Self.magic + json) }
 }

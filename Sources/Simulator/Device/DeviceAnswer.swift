@@ -13,7 +13,7 @@ package struct DeviceAnswer: Sendable {
     ///
     /// `today` is the device's date.
     package init(
-        to offer: DeviceOffer, choosing choice: DeviceChoice, today: CalendarDate
+        to offer: DeviceOffer, choosing choice: DeviceChoice, today: CalendarDate = .today
     ) throws(DeviceAnswerError) {
         let interactiveData: [UInt8]
         switch offer.kind {
@@ -193,9 +193,7 @@ extension DeviceOffer {
     /// Builds an answer to one of Apple's own kinds; `content` writes the members that only this kind has.
     ///
     /// Everything except `bid` and `sessionIdentifier` is inside `data`, including the bubbles.
-    private func frame(
-        replyTitle: String? = nil, _ content: (inout JSONWriter) -> Void
-    ) -> [UInt8] {
+    private func frame(replyTitle: String? = nil, _ content: (inout JSONWriter) -> Void) -> [UInt8] {
         JSONWriter.object(reservingCapacity: interactiveData.text.count + 256) { writer in
             writeHead(to: &writer)
             writer.object("data") { writer in

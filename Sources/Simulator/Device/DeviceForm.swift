@@ -1,3 +1,4 @@
+import BalloonPOSIX
 package import BusinessMessages
 
 /// The pages of a form, and the order in which the customer's answers lead through them.
@@ -66,7 +67,7 @@ package struct DeviceForm: Sendable {
     ///
     /// Throws when a page does not accept its fill.
     package func firstOpenPage(
-        after fills: [DeviceChoice.Fill], today: CalendarDate
+        after fills: [DeviceChoice.Fill], today: CalendarDate = .today
     ) throws(DeviceAnswerError) -> Page? {
         var answers: [Answer] = []
         return try walk(fills, today, &answers, stopsAtOpenPage: true)
@@ -75,9 +76,7 @@ package struct DeviceForm: Sendable {
     /// The answers to all pages on the path that the fills determine.
     ///
     /// A page without a fill keeps the value that the device shows at first.
-    func answers(
-        _ fills: [DeviceChoice.Fill], today: CalendarDate
-    ) throws(DeviceAnswerError) -> [Answer] {
+    func answers(_ fills: [DeviceChoice.Fill], today: CalendarDate) throws(DeviceAnswerError) -> [Answer] {
         let named = try fills.map { fill throws(DeviceAnswerError) in try page(named: fill.page).identifier }
         var answers: [Answer] = []
         _ = try walk(fills, today, &answers, stopsAtOpenPage: false)
@@ -102,8 +101,7 @@ package struct DeviceForm: Sendable {
     ///
     /// With `stopsAtOpenPage`, stops at the first page without a fill and returns that page.
     private func walk(
-        _ fills: [DeviceChoice.Fill], _ today: CalendarDate, _ answers: inout [Answer],
-        stopsAtOpenPage: Bool
+        _ fills: [DeviceChoice.Fill], _ today: CalendarDate, _ answers: inout [Answer], stopsAtOpenPage: Bool
     ) throws(DeviceAnswerError) -> Page? {
         var texts: [String: [String]] = [:]
         for fill in fills { texts[try page(named: fill.page).identifier, default: []].append(fill.value) }
@@ -246,4 +244,9 @@ private struct DeviceDate {
     }
 
     func date(in text: String) -> CalendarDate? { pattern.date(in: text) ?? DatePattern.iso.date(in: text) }
+}
+
+extension CalendarDate {
+    /// The day of this moment, in GMT.
+    package static var today: CalendarDate { CalendarDate(atSeconds: SystemClock.secondsSince1970()) }
 }

@@ -26,6 +26,8 @@ package struct DeviceOffer: Sendable {
         package let items: [Item]
     }
 
+    /// The message of the business.
+    package let message: JSONDocument
     /// The kind of the message.
     package let kind: Kind
     /// The question: the bubble's title or the summary of a quick reply.
@@ -44,6 +46,7 @@ package struct DeviceOffer: Sendable {
     /// Reads a message of a business; throws ``DeviceAnswerError/noQuestion`` when it asks nothing, and
     /// ``DeviceAnswerError/contentReferred`` when its content is behind a reference.
     package init(_ message: JSONDocument) throws(DeviceAnswerError) {
+        self.message = message
         let body = message.root
         if body["interactiveDataRef"] != nil { throw .contentReferred }
         guard let interactiveData = body["interactiveData"], interactiveData.kind == .object else {
@@ -101,8 +104,7 @@ package struct DeviceOffer: Sendable {
         let isMultiple = picker?["multipleSelection"]?.bool ?? false
         return inOrder(picker?["sections"]).map { section in
             Section(
-                title: section["title"]?.string,
-                isMultiple: section["multipleSelection"]?.bool ?? isMultiple,
+                title: section["title"]?.string, isMultiple: section["multipleSelection"]?.bool ?? isMultiple,
                 items: inOrder(section["items"]).map(Item.init(_:)))
         }
     }

@@ -112,7 +112,8 @@ package struct DeviceSignIn: Sendable {
                     url: Self.resolve(location, against: request.url), allowsPlainHTTP: true,
                     mustHappenOnce: true)
             } else if answer.status == 200, let form = DeviceWebForm(answer.body) {
-                request = submission(of: form, from: request.url)
+                request = Self.post(
+                    form.fields(filledBy: account), to: Self.resolve(form.action, against: request.url))
             } else {
                 throw SimulatorError.signInStopped(status: answer.status)
             }
@@ -120,12 +121,10 @@ package struct DeviceSignIn: Sendable {
         throw SimulatorError.signInStopped(status: 0)
     }
 
-    private func submission(of form: DeviceWebForm, from page: String) -> TransportRequest {
-        let fields = form.fields(filledBy: account)
-        return TransportRequest(
-            method: "POST", url: Self.resolve(form.action, against: page),
-            headers: [("content-type", "application/x-www-form-urlencoded")],
-            body: Array(Self.encoded(fields).utf8), allowsPlainHTTP: true)
+    private static func post(_ fields: [(String, String)], to url: String) -> TransportRequest {
+        TransportRequest(
+            method: "POST", url: url, headers: [("content-type", "application/x-www-form-urlencoded")],
+            body: Array(encoded(fields).utf8), allowsPlainHTTP: true)
     }
 
     /// The result in `messages-auth://?status=…&error_code=…`; nil for every other address.
@@ -137,9 +136,7 @@ package struct DeviceSignIn: Sendable {
         return query["status"].map { .ended(status: $0, errorCode: query["error_code"]) }
     }
 
-    private func fetchToken(
-        of location: String, over transport: any HTTPTransport
-    ) async throws -> Outcome {
+    private func fetchToken(of location: String, over transport: any HTTPTransport) async throws -> Outcome {
         guard let mark = location.firstIndex(of: "?"),
             let query = try? HTTPQuery(Array(location[mark...].dropFirst().utf8)[...]),
             let code = query["code"], query["state"] == oauth["state"]?.string,
@@ -149,11 +146,7 @@ package struct DeviceSignIn: Sendable {
             ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", Self.classicRedirectURI),
             ("client_id", registration.clientID), ("client_secret", oauth["clientSecret"]?.string ?? ""),
         ]
-        let answer = try await transport.send(
-            TransportRequest(
-                method: "POST", url: registration.tokenURL,
-                headers: [("content-type", "application/x-www-form-urlencoded")],
-                body: Array(Self.encoded(form).utf8), allowsPlainHTTP: true))
+        let answer = try await transport.send(Self.post(form, to: registration.tokenURL))
         guard answer.status == 200, let document = try? JSONDocument(answer.body),
             let token = document.root["access_token"]?.string
         else { return .failed }

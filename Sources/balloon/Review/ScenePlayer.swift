@@ -16,7 +16,7 @@ struct ScenePlayer {
     private let began = Timestamp.now()
     /// The number of the last message to the customer that a turn has.
     private var read = 0
-    private var question: ScenarioRun.Question?
+    private var question: DeviceOffer?
     private var received: [DeliveredMessage] = []
     /// Whether the scene broke something that is not repaired yet.
     var isFaulty = false
@@ -61,8 +61,7 @@ struct ScenePlayer {
 
     private mutating func play(_ step: Step) async throws {
         switch step {
-        case .say(let text):
-            try await post(try customer.message(completing: text.asTextMessage), text, step)
+        case .say(let text): try await post(try customer.message(completing: text.asTextMessage), text, step)
         case .choose(let items): try await choose(items, step)
         case .answer(let maximum): try await answerAll(upTo: maximum)
         case .end(let outcome):
@@ -142,9 +141,7 @@ struct ScenePlayer {
             kind: Self.kind(of: message.message),
             isAutomatic: message.isAutomatic, message: message.message.root)
         transcript.turns[transcript.turns.count - 1].lines.append(line)
-        if let offer = try? DeviceOffer(message.message) {
-            question = ScenarioRun.Question(offer: offer, message: message.message)
-        }
+        question = (try? DeviceOffer(message.message)) ?? question
     }
 
     private static func kind(of message: JSONDocument) -> Kind {
@@ -153,7 +150,7 @@ struct ScenePlayer {
 
     /// Chooses items of the open question; writes them when there is no question, or it has no such item.
     private mutating func choose(_ items: [String], _ step: Step) async throws {
-        let titles = question?.offer.items.map(\.title) ?? []
+        let titles = question?.items.map(\.title) ?? []
         let isOffered = items.allSatisfy { item in
             titles.contains(item)
                 || Int(item).map { (1...max(1, titles.count)).contains($0) && !titles.isEmpty } ?? false
@@ -185,7 +182,7 @@ struct ScenePlayer {
     private mutating func answerAll(upTo maximum: Int) async throws {
         var asked: Set<String> = []
         for _ in 0..<maximum {
-            guard let offer = question?.offer else { return }
+            guard let offer = question else { return }
             let name = ([offer.question ?? ""] + offer.items.map(\.title)).joined(separator: "\n")
             guard asked.insert(name).inserted else { return }
             var answer = Scenario.Answer()
@@ -206,9 +203,8 @@ struct ScenePlayer {
     }
 
     private static func fills(_ offer: DeviceOffer) throws -> [DeviceChoice.Fill] {
-        let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
         var fills: [DeviceChoice.Fill] = []
-        while let page = try offer.form?.firstOpenPage(after: fills, today: today), fills.count < 50 {
+        while let page = try offer.form?.firstOpenPage(after: fills), fills.count < 50 {
             let value =
                 switch page.type {
                 case "input": "Robin Vale"

@@ -21,12 +21,6 @@ struct ScenarioRun {
         let verdict: Verdict
     }
 
-    /// A message of the business that can be answered.
-    struct Question {
-        let offer: DeviceOffer
-        let message: JSONDocument
-    }
-
     private let customer: SimulatedCustomer
     private let gateway: FakeGateway
     /// The base URL of the identity provider.
@@ -35,7 +29,8 @@ struct ScenarioRun {
     private let user: String
     /// The number of the last message of the business that a step has read.
     private var read = 0
-    private var question: Question?
+    /// The newest message of the business that can be answered.
+    private var question: DeviceOffer?
     private var pattern = ScenarioPattern()
 
     /// Plays as a customer, whose earlier messages are ignored.
@@ -111,7 +106,7 @@ struct ScenarioRun {
     /// Returns a recorded answer with the identifiers of the question of this play.
     private func answering(_ message: [UInt8]) throws -> [UInt8] {
         let document = try JSONDocument(message)
-        guard let offer = question?.offer, let request = offer.requestIdentifier,
+        guard let offer = question, let request = offer.requestIdentifier,
             InboundEvent.decode(message: document).kind == offer.kind,
             let outer = document.root["interactiveData"], let data = outer["data"],
             data["requestIdentifier"] != nil
@@ -125,9 +120,8 @@ struct ScenarioRun {
     }
 
     /// Answers a question as a device does: a sign-in at the provider, and a payment at the server's addresses.
-    func answer(_ answer: Scenario.Answer, to question: Question) async throws -> DeviceAnswer {
-        let offer = question.offer
-        let data = question.message.root["interactiveData"]?["data"]
+    func answer(_ answer: Scenario.Answer, to offer: DeviceOffer) async throws -> DeviceAnswer {
+        let data = offer.message.root["interactiveData"]?["data"]
         let end = answer.outcome ?? Self.end(answer.choice, of: offer)
         // Apple accepts only https, so a plain address is that of this server.
         let oauth2 = data?["authenticate"]?["oauth2"]
@@ -135,7 +129,7 @@ struct ScenarioRun {
             var signIn = SimulatedSignIn(user: answer.user ?? user)
             signIn.declines = end == .failure
             return try await signIn.answer(
-                to: question.message, of: customer.id, at: provider, over: try CurlTransport())
+                to: offer.message, of: customer.id, at: provider, over: try CurlTransport())
         }
         let gateway = data?["payment"]?["endpoints"]?["paymentGatewayUrl"]?.string
         if gateway?.hasPrefix("http://") == true, let end {
@@ -145,15 +139,13 @@ struct ScenarioRun {
             payment.otherCountry = answer.country
             payment.shippingMethod = answer.shippingMethod
             let now = SystemClock.secondsSince1970()
-            let device = try DevicePayment(
-                to: question.message, issuer: PaymentTokenIssuer(at: now), at: now)
+            let device = try DevicePayment(to: offer.message, issuer: PaymentTokenIssuer(at: now), at: now)
             return DeviceAnswer(
                 to: offer, reporting: try await device.run(payment, over: CurlTransport()).state)
         }
         var choice = answer.choice
         if let outcome = answer.outcome { choice.items = [outcome.item(of: offer)] }
-        let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
-        return try DeviceAnswer(to: offer, choosing: choice, today: today)
+        return try DeviceAnswer(to: offer, choosing: choice)
     }
 
     /// The end of a sign-in or a payment that an item names by its number or title; nil for other questions.
@@ -179,9 +171,7 @@ struct ScenarioRun {
             }
             read = message.number
             // A message that asks nothing leaves the earlier question open.
-            if let offer = try? DeviceOffer(message.message) {
-                question = Question(offer: offer, message: message.message)
-            }
+            question = (try? DeviceOffer(message.message)) ?? question
             let differences = pattern.differences(wanted, message.message.root)
             if !differences.isEmpty {
                 reasons += differences.map { "message \(index + 1) \($0)" }
