@@ -4,8 +4,13 @@ import MessageServer
 extension DoctorFacts {
     /// The findings, in a fixed order; every check has at least one, that of the ledger only with `store.erasureLedger`.
     var findings: [DoctorFinding] {
-        [reachability, clock, directory, space, syncTime] + (ledgerFolder.map { [$0] } ?? []) + [descriptors]
-            + configuration + certificateFindings + handlerPrograms + runningServer
+        let checks: [(name: String, findings: [DoctorFinding])] = [
+            ("gateway", [reachability]), ("clock", [clock]), ("data directory", [directory]),
+            ("disk space", [space]), ("disk sync", [syncTime]), ("erasure ledger", ledgerFolder),
+            ("descriptors", [descriptors]), ("configuration", configuration),
+            ("certificates", certificateFindings), ("handlers", handlerPrograms), ("server", runningServer),
+        ]
+        return checks.flatMap { check in check.findings.map { $0.of(check.name) } }
     }
 
     /// A difference of the clocks that is worth a warning, and one at which Apple may refuse tokens.
@@ -19,9 +24,8 @@ extension DoctorFacts {
 
     /// DNS, the connection and TLS.
     private var reachability: DoctorFinding {
-        let check = "gateway"
         guard case .failed(let error) = gateway else {
-            return .ok(check, gateway == .skipped ? "not asked" : "\(gatewayURL) answers")
+            return .ok(gateway == .skipped ? "not asked" : "\(gatewayURL) answers")
         }
         let text = "\(gatewayURL) cannot be reached: \(error.reason)"
         let remedy =
@@ -35,13 +39,12 @@ extension DoctorFacts {
             case .requestInvalid, .schemeRefused, .addressRefused: "correct gateway.url"
             case .responseTooLarge, .contentFailed, .cancelled, .failed: "run the command again"
             }
-        return .problem(check, text, remedy)
+        return .problem(text, remedy)
     }
 
     private var clock: DoctorFinding {
-        let check = "clock"
         guard case .answered(let date?, let at, let roundTrip) = gateway else {
-            return .ok(check, "not compared, because the gateway sent no time")
+            return .ok("not compared, because the gateway sent no time")
         }
         let ahead = at - date
         // Half of the round trip and one second of the header's resolution are unknown.
@@ -49,129 +52,116 @@ extension DoctorFacts {
         let direction = ahead > 0 ? "ahead of" : "behind"
         let text = "the clock is \(abs(ahead)) s \(direction) the gateway's"
         let remedy = "synchronize the clock, for example with systemd-timesyncd or chrony"
-        if abs(ahead) > Self.refusedSeconds + doubt { return .problem(check, text, remedy) }
-        if abs(ahead) > Self.toleratedSeconds + doubt { return .warning(check, text, remedy) }
-        return .ok(check, "the clock agrees with the gateway's")
+        if abs(ahead) > Self.refusedSeconds + doubt { return .problem(text, remedy) }
+        if abs(ahead) > Self.toleratedSeconds + doubt { return .warning(text, remedy) }
+        return .ok("the clock agrees with the gateway's")
     }
 
     private var directory: DoctorFinding {
-        let check = "data directory"
         switch dataDirectory {
-        case .missing: return .ok(check, "\(dataDirectoryPath) does not exist; the first start creates it")
+        case .missing: return .ok("\(dataDirectoryPath) does not exist; the first start creates it")
         case .unreadable(let reason):
             return .problem(
-                check, "\(dataDirectoryPath) cannot be read: \(reason)",
+                "\(dataDirectoryPath) cannot be read: \(reason)",
                 "run this command as the server's user or as root")
         case .present(let owner, let mode, let strangers):
             if let first = strangers.first {
                 return .problem(
-                    check,
                     "\(first) has another owner than \(dataDirectoryPath), which belongs to user \(owner)",
                     "stop the server and run chown -R \(owner) on \(dataDirectoryPath)")
             }
             if user != 0, user != owner {
                 return .warning(
-                    check, "\(dataDirectoryPath) belongs to user \(owner), and this command runs as \(user)",
+                    "\(dataDirectoryPath) belongs to user \(owner), and this command runs as \(user)",
                     "run this command and the server as user \(owner)")
             }
             if mode & 0o077 != 0 {
-                return .warning(
-                    check, "other users can reach \(dataDirectoryPath) (mode \(String(mode, radix: 8)))",
-                    "run chmod 700 on it")
+                let text = "other users can reach \(dataDirectoryPath) (mode \(String(mode, radix: 8)))"
+                return .warning(text, "run chmod 700 on it")
             }
-            return .ok(check, "\(dataDirectoryPath) belongs to user \(owner) alone")
+            return .ok("\(dataDirectoryPath) belongs to user \(owner) alone")
         }
     }
 
-    private var ledgerFolder: DoctorFinding? {
-        guard let ledger else { return nil }
-        let check = "erasure ledger"
-        guard let failure = ledger.failure else {
-            return .ok(check, "its folder \(ledger.folder) can be written")
-        }
-        return .problem(
-            check, "no file can be written in \(ledger.folder): \(failure)",
-            "mount its volume, and let the server's user write there; under systemd add ReadWritePaths=\(ledger.folder)"
-        )
+    private var ledgerFolder: [DoctorFinding] {
+        guard let ledger else { return [] }
+        guard let failure = ledger.failure else { return [.ok("its folder \(ledger.folder) can be written")] }
+        let remedy = "mount its volume, and let the server's user write there"
+        return [
+            .problem(
+                "no file can be written in \(ledger.folder): \(failure)",
+                "\(remedy); under systemd add ReadWritePaths=\(ledger.folder)")
+        ]
     }
 
     private var space: DoctorFinding {
-        let check = "disk space"
-        guard let freeBytes else { return .ok(check, "unknown") }
+        guard let freeBytes else { return .ok("unknown") }
         let text = "\(StatusRendering.bytes(Int(clamping: freeBytes))) are free"
         let remedy = "free space on the disk of \(dataDirectoryPath), or lower attachments.retentionDays"
         if freeBytes < minimumFreeBytes {
-            return .problem(
-                check,
-                text + ", \(StatusRendering.bytes(Int(clamping: minimumFreeBytes))) are required", remedy)
+            let required = StatusRendering.bytes(Int(clamping: minimumFreeBytes))
+            return .problem(text + ", \(required) are required", remedy)
         }
-        return freeBytes < Self.comfortableFreeBytes ? .warning(check, text, remedy) : .ok(check, text)
+        return freeBytes < Self.comfortableFreeBytes ? .warning(text, remedy) : .ok(text)
     }
 
     private var syncTime: DoctorFinding {
-        let check = "disk sync"
         switch sync {
-        case .skipped: return .ok(check, "not measured, because the data directory does not exist")
+        case .skipped: return .ok("not measured, because the data directory does not exist")
         case .failed(let reason):
             return .problem(
-                check, "no file can be written in \(dataDirectoryPath): \(reason)",
+                "no file can be written in \(dataDirectoryPath): \(reason)",
                 "run this command as the server's user, and check the disk")
         case .median(let microseconds):
             let milliseconds = "\(microseconds / 1000).\(microseconds % 1000 / 100) ms"
             if microseconds > Self.slowSyncMicroseconds {
                 return .warning(
-                    check, "a sync takes \(milliseconds); Apple waits for one with each message",
+                    "a sync takes \(milliseconds); Apple waits for one with each message",
                     "keep the data directory on a local SSD instead of a network or rotating disk")
             }
-            return .ok(check, "a sync takes \(milliseconds)")
+            return .ok("a sync takes \(milliseconds)")
         }
     }
 
     private var descriptors: DoctorFinding {
-        let check = "descriptors"
         let text = "at most \(maximumOpenFiles) descriptors can be open"
         let remedy = "raise the limit: LimitNOFILE=65536 in systemd, --ulimit nofile=65536 in a container"
-        if maximumOpenFiles < Self.requiredOpenFiles { return .problem(check, text, remedy) }
-        return maximumOpenFiles < Self.comfortableOpenFiles
-            ? .warning(check, text, remedy) : .ok(check, text)
+        if maximumOpenFiles < Self.requiredOpenFiles { return .problem(text, remedy) }
+        return maximumOpenFiles < Self.comfortableOpenFiles ? .warning(text, remedy) : .ok(text)
     }
 
     private var configuration: [DoctorFinding] {
-        let check = "configuration"
-        if warnings.isEmpty { return [.ok(check, "no warnings")] }
-        return warnings.map { .warning(check, $0.text, $0.remedy) }
+        if warnings.isEmpty { return [.ok("no warnings")] }
+        return warnings.map { .warning($0.text, $0.remedy) }
     }
 
     private var certificateFindings: [DoctorFinding] {
-        let check = "certificates"
-        if certificates.isEmpty { return [.ok(check, "none is configured")] }
+        if certificates.isEmpty { return [.ok("none is configured")] }
         return certificates.map { certificate in
             let path = certificate.path
             guard let expiry = certificate.expiresAt else {
-                return .problem(check, "\(path) cannot be read", "check the path and the mode of the file")
+                return .problem("\(path) cannot be read", "check the path and the mode of the file")
             }
             let remedy = "renew it, then send SIGHUP to the server"
             let days = (expiry - now) / Self.day
-            if expiry <= now { return .problem(check, "\(path) has expired", remedy) }
-            if days < 14 { return .warning(check, "\(path) expires in \(days) days", remedy) }
-            return .ok(check, "\(path) expires in \(days) days")
+            if expiry <= now { return .problem("\(path) has expired", remedy) }
+            if days < 14 { return .warning("\(path) expires in \(days) days", remedy) }
+            return .ok("\(path) expires in \(days) days")
         }
     }
 
     private var handlerPrograms: [DoctorFinding] {
-        let check = "handlers"
-        if programs.isEmpty { return [.ok(check, "every handler program can be started")] }
-        return programs.map { .problem(check, $0.text, $0.remedy) }
+        if programs.isEmpty { return [.ok("every handler program can be started")] }
+        return programs.map { .problem($0.text, $0.remedy) }
     }
 
     private var runningServer: [DoctorFinding] {
-        let check = "server"
-        guard let server else { return [.ok(check, "no server runs on this data directory")] }
+        guard let server else { return [.ok("no server runs on this data directory")] }
         let findings = server.checks.compactMap { result -> DoctorFinding? in
             guard let reason = result.state.reason else { return nil }
             let (what, hint) = ("\(result.name): \(reason)", "see the page Operations for \(result.name)")
-            return result.state.level == .failing ? .problem(check, what, hint) : .warning(check, what, hint)
+            return result.state.level == .failing ? .problem(what, hint) : .warning(what, hint)
         }
-        return findings.isEmpty ? [.ok(check, "the running server is ready")] : findings
+        return findings.isEmpty ? [.ok("the running server is ready")] : findings
     }
 }

@@ -69,22 +69,27 @@ struct DoctorFinding: Equatable {
     }
 
     /// The name of the check.
-    let check: String
+    private(set) var check = ""
     let state: State
     /// The facts, as a sentence.
     let text: String
     /// The remedy, beginning with a verb; nil when the state is `ok`.
     var remedy: String?
 
-    static func ok(_ check: String, _ text: String) -> DoctorFinding {
-        DoctorFinding(check: check, state: .ok, text: text)
+    static func ok(_ text: String) -> DoctorFinding { DoctorFinding(state: .ok, text: text) }
+
+    static func warning(_ text: String, _ remedy: String) -> DoctorFinding {
+        DoctorFinding(state: .warning, text: text, remedy: remedy)
     }
 
-    static func warning(_ check: String, _ text: String, _ remedy: String) -> DoctorFinding {
-        DoctorFinding(check: check, state: .warning, text: text, remedy: remedy)
+    static func problem(_ text: String, _ remedy: String) -> DoctorFinding {
+        DoctorFinding(state: .problem, text: text, remedy: remedy)
     }
 
-    static func problem(_ check: String, _ text: String, _ remedy: String) -> DoctorFinding {
-        DoctorFinding(check: check, state: .problem, text: text, remedy: remedy)
+    /// The finding of the check with this name.
+    func of(_ check: String) -> DoctorFinding {
+        var finding = self
+        finding.check = check
+        return finding
     }
 }
