@@ -26,7 +26,7 @@ struct HandlerCheckTests {
         }
         let own = try events.map(HandlerCheck.Sample.all) ?? []
         var check = HandlerCheck(
-            SpawnedProcess.Program(
+            program: SpawnedProcess.Program(
                 command, environment: ExecBinder.environment(for: "check"), directory: directory.path),
             configuration: nil, samples: samples + own, logger: LogCollector().logger)
         // The limits are so long that a correct program is in time even on a busy machine.

@@ -58,9 +58,7 @@ struct Handlers: AsyncParsableCommand {
     /// `balloon handlers restart`: restarts the handler of one business.
     struct Restart: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract:
-                "Restart a business's handler at once, even when its restarts are suspended."
-        )
+            abstract: "Restart a business's handler at once, even when its restarts are suspended.")
 
         @Argument(help: "The business's slug.")
         var business: String
@@ -70,8 +68,7 @@ struct Handlers: AsyncParsableCommand {
         func run() async throws {
             _ = try await ask(ControlOperations.restartHandler, business, options)
             options.write(
-                "\(business) restarted\n",
-                json: jsonLine(["business": business, "restarted": true]))
+                "\(business) restarted\n", json: jsonLine(["business": business, "restarted": true]))
         }
     }
 
@@ -150,14 +147,12 @@ struct Handlers: AsyncParsableCommand {
         func run() async throws {
             let command = SpawnedProcess.Program(
                 program, environment: ExecBinder.environment(for: "check"), directory: ".")
-            var check = HandlerCheck(
-                command,
+            let check = HandlerCheck(
+                deadline: .seconds(deadline), queues: queue, program: command,
                 configuration: try config.map { path throws(CommandFailure) in try CommandFile.json(path).root
                 },
                 samples: try Self.samples() + (events.map(HandlerCheck.Sample.all) ?? []),
                 logger: Logger(label: "balloon") { _ in SwiftLogNoOpLogHandler() })
-            check.deadline = .seconds(deadline)
-            check.queues = queue
             let status = Mutex(CommandStatus.failed.rawValue)
             let signals = TerminationSignals { [check] number in
                 status.withLock { $0 = number }
@@ -193,9 +188,8 @@ struct Handlers: AsyncParsableCommand {
         private static func samples() throws -> [HandlerCheck.Sample] {
             let customer = SimulatedCustomer(
                 id: CustomerID(Simulate.defaultCustomer),
-                business: BusinessID("00000000-0000-4000-8000-000000000002"),
-                server: "", mspID: "", secret: .random(byteCount: 32), gateway: nil,
-                transport: try CurlTransport())
+                business: BusinessID("00000000-0000-4000-8000-000000000002"), server: "", mspID: "",
+                secret: .random(byteCount: 32), gateway: nil, transport: try CurlTransport())
             return try Kind.allCases.map { kind in
                 HandlerCheck.Sample(try JSONDocument(customer.message(kind)))
             }

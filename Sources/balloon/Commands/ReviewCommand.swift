@@ -141,7 +141,7 @@ struct ReviewCommand: AsyncParsableCommand {
         _ folder: ReviewFolder, _ brief: Brief, _ business: ReviewedBusiness, of plays: Set<Play>,
         _ logger: Logger
     ) async throws -> Evidence {
-        var run = ReviewRun(brief, business)
+        var run = ReviewRun(brief: brief, business: business)
         for isNight in business.hasPeople && plays.contains(.closed) ? [false, true] : [false] {
             let place = try await ReviewServer(
                 folder.choice, business: self.business, isNight: isNight, logger)

@@ -45,7 +45,9 @@ struct CheckRun {
         do throws(SystemError) { session = try await check.start(loop, tail) } catch {
             record(
                 name,
-                .failed("the program cannot be started: \(error)", correction: check.advice(about: error)))
+                .failed(
+                    "the program cannot be started: \(error)", correction: check.program.advice(about: error))
+            )
             return nil
         }
         switch await check.introduce(session) {
@@ -195,8 +197,7 @@ struct CheckRun {
                 : .failed(
                     "\(name) took \(time) ms, and the server's limit is \(check.deadline.milliseconds)",
                     correction:
-                        "answer sooner and send the rest with \"reply\" later, or raise \"deadlineSeconds\""
-                ))
+                        "answer sooner and send the rest with \"reply\" later, or raise \"deadlineSeconds\""))
     }
 
     /// The event, enlarged beyond the longest line of the protocol.

@@ -34,21 +34,12 @@ struct HandlerCheck: Sendable {
     var queues: [String] = []
     /// The time limits of all other calls, and of the program's start and end.
     var timings = ChildTimings()
-    private let program: SpawnedProcess.Program
-    private let configuration: JSONValue?
-    private let samples: [Sample]
-    private let logger: Logger
+    let program: SpawnedProcess.Program
+    let configuration: JSONValue?
+    /// A sample event of each kind.
+    let samples: [Sample]
+    let logger: Logger
     private let child = CheckedChild()
-
-    /// Checks a program with this configuration and a sample event of each kind.
-    init(
-        _ program: SpawnedProcess.Program, configuration: JSONValue?, samples: [Sample], logger: Logger
-    ) {
-        self.program = program
-        self.configuration = configuration
-        self.samples = samples
-        self.logger = logger
-    }
 
     /// Kills the program, which has its own process group, and ends ``run(_:)``; no further finding is
     /// reported.
@@ -72,9 +63,6 @@ struct HandlerCheck: Sendable {
         await run.lookAtAll()
         return run.isSound
     }
-
-    /// The hint for a program that could not be started.
-    func advice(about error: SystemError) -> String { program.advice(about: error) }
 
     func start(_ loop: DescriptorLoop, _ tail: LogTail) async throws(SystemError) -> ChildSession {
         let session = ChildSession(

@@ -17,12 +17,6 @@ struct PhoneCustomer: Sendable, Equatable {
     var intent: String?
     var group: String?
 
-    init(id: CustomerID, business: BusinessID, name: String) {
-        self.id = id
-        self.business = business
-        self.name = name
-    }
-
     /// A new opaque identity, in the form of Apple's.
     static func randomID() -> CustomerID { CustomerID("urn:mbid:AQAA" + Base64.encode(randomBytes(18))) }
 
@@ -51,14 +45,6 @@ struct PhoneCustomer: Sendable, Equatable {
         return text.isEmpty ? nil : text
     }
 
-    /// Reads a customer of the file; nil when it is malformed.
-    init?(_ object: JSONValue) {
-        guard let id = object["id"]?.string, let business = object["businessID"]?.string else { return nil }
-        self.init(id: CustomerID(id), business: BusinessID(business), name: "")
-        // Only this program writes the file.
-        guard (try? change(by: object)) != nil else { return nil }
-    }
-
     /// Writes the members; `slug` and `last` only for the API.
     func write(to writer: inout JSONWriter, slug: String? = nil, last: Int? = nil) {
         writer.object { writer in
@@ -69,5 +55,15 @@ struct PhoneCustomer: Sendable, Equatable {
             guard let last else { return }
             writer.fields(["capabilities": device.capabilities.tokens.map(\.rawValue), "last": last])
         }
+    }
+}
+
+extension PhoneCustomer {
+    /// Reads a customer of the file; nil when it is malformed.
+    init?(_ object: JSONValue) {
+        guard let id = object["id"]?.string, let business = object["businessID"]?.string else { return nil }
+        self.init(id: CustomerID(id), business: BusinessID(business), name: "")
+        // Only this program writes the file.
+        guard (try? change(by: object)) != nil else { return nil }
     }
 }

@@ -17,11 +17,6 @@ struct ReviewRun {
     /// The time after which no further scene begins.
     private static let limit = Duration.seconds(110)
 
-    init(_ brief: Brief, _ business: ReviewedBusiness) {
-        self.brief = brief
-        self.business = business
-    }
-
     /// Plays every scene of these plays that is not played yet; `didPlay` gets the number of all that were.
     mutating func play(_ plays: Set<Play>, on place: ReviewServer, didPlay: (Int) -> Void) async {
         let plan = ReviewPlan(brief, business, of: plays)
