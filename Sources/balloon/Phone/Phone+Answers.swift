@@ -16,16 +16,15 @@ extension Phone {
         guard let id = object["to"]?.string else {
             throw InspectorProblem(.badRequest, "to names the message", pointer: "/to")
         }
-        guard let line = try line(id, of: customer), line.direction == .outbound else {
+        guard let line = try message(id, of: book.id, book.business)?.line, line.direction == .outbound else {
             throw InspectorProblem(.notFound, "the business sent no message with this id", pointer: "/to")
         }
-        let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
         var answer: DeviceAnswer
         do {
             let message = try JSONDocument(Array(line.message.text))
             let offer = try DeviceOffer(message)
             let choice = try Self.choice(object["choice"], for: offer)
-            answer = try DeviceAnswer(to: offer, choosing: choice, today: today)
+            answer = try DeviceAnswer(to: offer, choosing: choice)
             if SimulatedSignIn.isProcessed(message) {
                 answer = try await signIn(book, answering: line.id, choosing: choice) ?? answer
             }

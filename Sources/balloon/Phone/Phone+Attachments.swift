@@ -15,7 +15,10 @@ extension Phone {
     /// Customers choose the content: a browser saves it as a file and does not guess its type.
     func attachment(_ request: InspectorRequest) throws -> InspectorRoute.Answer {
         let (customer, _) = try customer(request.path("id"))
-        let files = try self.files(of: MessageID(request.path("message")), customer)
+        guard let found = try message(request.path("message"), of: customer.id, customer.business) else {
+            throw InspectorProblem(.notFound, "the thread has no message with this id")
+        }
+        let files = found.attachedFiles
         guard let number = Int(request.path("n")), files.indices.contains(number) else {
             throw InspectorProblem(.notFound, "the message has no attachment of this number")
         }
@@ -36,19 +39,6 @@ extension Phone {
                 try await writer.write(piece)
                 position += piece.count
             }
-        }
-    }
-
-    private func files(of message: MessageID, _ customer: PhoneCustomer) throws -> [RecordedFile] {
-        do {
-            let found = try conversations.message(
-                message, of: customer.business, named: ConversationFiles.name(of: customer.id))
-            guard let found else {
-                throw InspectorProblem(.notFound, "the thread has no message with this id")
-            }
-            return found.attachedFiles
-        } catch is ConversationFiles.UnfinishedSearch {
-            throw InspectorProblem(.serviceUnavailable, "the message is too far back in the thread")
         }
     }
 }

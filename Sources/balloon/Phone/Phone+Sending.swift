@@ -71,8 +71,7 @@ extension Phone {
             throw InspectorProblem(
                 .badRequest, "the body needs one of: text, kind, tapback, message", pointer: "")
         }
-        return try customer.message(
-            try customer.message(completing: text.asTextMessage), with: attachments)
+        return try customer.message(try customer.message(completing: text.asTextMessage), with: attachments)
     }
 
     /// Encrypts and uploads the files of a message as a device does.
@@ -96,8 +95,7 @@ extension Phone {
             } else {
                 file = attachment["file"]?.string ?? ""
             }
-            attached.append(
-                try await customer.attach(try files.path(file), name: name, mimeType: mimeType))
+            attached.append(try await customer.attach(try files.path(file), name: name, mimeType: mimeType))
         }
         return attached
     }
@@ -109,7 +107,9 @@ extension Phone {
                 .badRequest, "the tapback is unknown", pointer: "/tapback/type",
                 offered: Self.tapbacks.keys.sorted())
         }
-        guard let id = object["to"]?.string, let quoted = try line(id, of: customer) else {
+        guard let id = object["to"]?.string,
+            let quoted = try message(id, of: customer.id, customer.business)?.line
+        else {
             throw InspectorProblem(.notFound, "the thread has no such message", pointer: "/tapback/to")
         }
         let text = quoted.message["body"]?.string ?? ""

@@ -11,11 +11,13 @@ extension Phone {
     /// How long a business's typing indicator is shown without another message.
     private static let typingLifetime = Duration.seconds(60)
 
-    /// A message of a thread; nil when it has none with this id.
-    func line(_ id: String, of customer: SimulatedCustomer) throws -> ConversationLine? {
+    /// A message of a customer's thread; nil when it has none with this id.
+    func message(
+        _ id: String, of customer: CustomerID, _ business: BusinessID
+    ) throws -> ConversationFiles.FoundMessage? {
         do {
             return try conversations.message(
-                MessageID(id), of: customer.business, named: ConversationFiles.name(of: customer.id))?.line
+                MessageID(id), of: business, named: ConversationFiles.name(of: customer))
         } catch is ConversationFiles.UnfinishedSearch {
             throw InspectorProblem(.serviceUnavailable, "the message is too far back in the thread")
         }
