@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BalloonTransport
+import BalloonWire
 import BusinessMessages
 import MessageServer
 import Simulator
@@ -24,14 +25,29 @@ extension KnownServer {
 }
 
 extension SimulatedCustomer {
+    /// Pays at the payment sheet of the newest request of the business through the server's endpoints, and returns the
+    /// device's event with the outcome; nil when the business did not ask this customer.
+    func pay(_ choice: DevicePayment.Choice) async throws -> (event: [UInt8], outcome: DevicePayment.Outcome)?
+    {
+        let request = try await replies().last { reply in
+            reply.business == business
+                && reply.message.root["interactiveData"]?["data"]?["payment"]?["merchantSession"] != nil
+        }
+        guard let message = request?.message else { return nil }
+        let now = SystemClock.secondsSince1970()
+        let device = try DevicePayment(to: message, issuer: PaymentTokenIssuer(at: now), at: now)
+        let outcome = try await device.run(choice, over: CurlTransport())
+        let answer = DeviceAnswer(to: try DeviceOffer(message), reporting: outcome.state)
+        return (try self.message(answer), outcome)
+    }
+
     /// Uploads files and returns the text message with these attachments.
     func message(_ message: [UInt8], attaching paths: [String]) async throws -> [UInt8] {
         var attachments: [[UInt8]] = []
         for path in paths {
             try CommandFile.check(path)
             let name = path.split(separator: "/").last.map(String.init) ?? path
-            attachments.append(
-                try await attach(path, name: name, mimeType: MediaType.ofFile(named: path)))
+            attachments.append(try await attach(path, name: name, mimeType: MediaType.ofFile(named: path)))
         }
         return try self.message(message, with: attachments)
     }

@@ -47,7 +47,6 @@ enum SimulatedInput {
         guard let offer = try await OpenOffer.newest(for: customer, data: data) else {
             throw CommandFailure.nothingAsked(customer: terminalText(customer.id.rawValue))
         }
-        let today = CalendarDate(atSeconds: SystemClock.secondsSince1970())
-        return try DeviceAnswer(to: offer, choosing: choice, today: today)
+        return try DeviceAnswer(to: offer, choosing: choice)
     }
 }

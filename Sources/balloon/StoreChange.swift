@@ -53,14 +53,6 @@ enum StoreChange {
         }
     }
 
-    /// Ends queued replies as dropped, and removes replies from the dead letters for good; returns those that were
-    /// dropped before.
-    static func drop(_ replies: [ReplyID], data: String) async throws -> Set<ReplyID> {
-        if replies.isEmpty { return [] }
-        let dropped = try await ControlOperations.dropReplies.run(.named(replies), data: data)
-        return Set(dropped.filter(\.isRepetition).map(\.reply))
-    }
-
     /// Performs an operation; nil when `confirms` refuses it for the opened store, which it is asked only without a server.
     ///
     /// With `command`, first prints how that command can resume the wait for the job. With `job`, starts nothing and waits for that job.
@@ -85,8 +77,7 @@ enum StoreChange {
         // No server runs, so this process changes the directory itself. The directory's lock keeps a server from
         // starting meanwhile; the next server to start delivers the messages.
         try actAsOwner(of: data)
-        let store = try Store.open(
-            StoreConfiguration(directory: data), logger: LogOptions.start())
+        let store = try Store.open(StoreConfiguration(directory: data), logger: LogOptions.start())
         do {
             var done: (result: Result, entry: AuditLog.Entry?)?
             if confirms(store) {

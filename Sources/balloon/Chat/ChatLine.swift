@@ -12,24 +12,22 @@ enum ChatLine: Equatable {
     case quit
     case unknownCommand(String)
 
+    private static let commands: [String: ChatLine] = [
+        "/typing": .typing, "/close": .close, "/json": .json, "/cancel": .cancel, "/help": .help,
+        "/quit": .quit,
+    ]
+
     /// Parses a line; a line that begins with `/`, `./` or `../` and names an existing file is a file to send.
     init(_ line: String) {
-        switch line {
-        case "/typing": self = .typing
-        case "/close": self = .close
-        case "/json": self = .json
-        case "/cancel": self = .cancel
-        case "/help": self = .help
-        case "/quit": self = .quit
-        default:
-            let isPath = line.hasPrefix("/") || line.hasPrefix("./") || line.hasPrefix("../")
-            if isPath, Directory.exists(line), !Directory.isDirectory(line) {
-                self = .file(line)
-            } else if line.hasPrefix("/") {
-                self = .unknownCommand(line)
-            } else {
-                self = .text(line)
-            }
+        let isPath = line.hasPrefix("/") || line.hasPrefix("./") || line.hasPrefix("../")
+        if let command = Self.commands[line] {
+            self = command
+        } else if isPath, Directory.exists(line), !Directory.isDirectory(line) {
+            self = .file(line)
+        } else if line.hasPrefix("/") {
+            self = .unknownCommand(line)
+        } else {
+            self = .text(line)
         }
     }
 

@@ -87,7 +87,7 @@ struct ChatSession {
     private func answer(_ text: String, to offer: DeviceOffer) throws(DeviceAnswerError) -> DeviceAnswer? {
         guard offer.form == nil, offer.kind != .app || text.hasPrefix("?") else { return nil }
         do throws(DeviceAnswerError) {
-            return try DeviceAnswer(to: offer, choosing: DeviceChoice(items: [text]), today: today)
+            return try DeviceAnswer(to: offer, choosing: DeviceChoice(items: [text]))
         } catch {
             // A line of numbers that matches no choice is an error. Any other text that matches none is a
             // message.
@@ -100,13 +100,11 @@ struct ChatSession {
         }
     }
 
-    private var today: CalendarDate { CalendarDate(atSeconds: SystemClock.secondsSince1970()) }
-
     /// Starts to fill in the newest question if it is a form, and shows its first page.
     private mutating func beginForm() async throws {
         guard filling == nil, let offer = await screen.question, let form = offer.form else { return }
         do throws(DeviceAnswerError) {
-            guard let page = try form.firstOpenPage(after: [], today: today) else { return }
+            guard let page = try form.firstOpenPage(after: []) else { return }
             filling = (offer, [])
             write("fill in the form page by page; /cancel leaves it\n")
             show(page)
@@ -120,15 +118,15 @@ struct ChatSession {
     private mutating func fill(
         _ offer: DeviceOffer, _ fills: [DeviceChoice.Fill], _ text: String
     ) async throws {
-        guard let form = offer.form, let page = try form.firstOpenPage(after: fills, today: today) else {
+        guard let form = offer.form, let page = try form.firstOpenPage(after: fills) else {
             return
         }
         let filled = fills + [DeviceChoice.Fill(page: page.identifier, value: text)]
-        if let next = try form.firstOpenPage(after: filled, today: today) {
+        if let next = try form.firstOpenPage(after: filled) {
             filling = (offer, filled)
             return show(next)
         }
-        let answer = try DeviceAnswer(to: offer, choosing: DeviceChoice(fills: filled), today: today)
+        let answer = try DeviceAnswer(to: offer, choosing: DeviceChoice(fills: filled))
         filling = nil
         await screen.remove(offer)
         try await send(try customer.message(answer))

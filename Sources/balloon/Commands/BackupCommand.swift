@@ -40,21 +40,16 @@ struct BackupCommand: AsyncParsableCommand {
         let data = try options.place.data
         let settings = try options.place.erasureSettings()
         let report =
-            try await file == "-" ? writeToOutput(data, settings) : writeFile(data, settings)
+            try await file == "-"
+            ? write(data, settings, to: CommandFile.writeToOutput) : writeFile(data, settings)
         let line = options.json ? json(report) : text(report)
         if file == "-" { StandardStream.error.write(line) } else { StandardStream.output.write(line) }
-    }
-
-    private func writeToOutput(
-        _ data: String, _ settings: CustomerErasure.Settings
-    ) async throws -> Backup.Report {
-        try await write(data, settings, to: CommandFile.writeToOutput) {}
     }
 
     /// Copies the directory as its owner; `whole` then makes the archive durable as the user of the command.
     private func write(
         _ data: String, _ settings: CustomerErasure.Settings, to sink: @escaping Backup.Sink,
-        whole: () throws(SystemError) -> Void
+        whole: () throws(SystemError) -> Void = {}
     ) async throws -> Backup.Report {
         try StoreChange.actAsOwner(of: data)
         let report = try await Backup.write(of: data, settings, program: BuildVersion.text, to: sink)

@@ -73,15 +73,20 @@ extension Conversations {
                 resuming: job.resume)
             options.write(VerificationRendering.text(rebuilt), json: VerificationRendering.json(rebuilt))
             // Damage that the journal cannot repair is reported.
-            try StoreVerification.run(dataDirectory: try options.data) { problem in
-                StandardStream.error.write(VerificationRendering.text(problem))
-            }
-            .throwProblems()
+            try StoreVerification.requireSoundness(of: try options.data)
         }
     }
 }
 
 extension StoreVerification {
+    /// Checks a data directory, lists its problems, and throws when there are any.
+    static func requireSoundness(of data: String) throws {
+        try run(dataDirectory: data) { problem in
+            StandardStream.error.write(VerificationRendering.text(problem))
+        }
+        .throwProblems()
+    }
+
     /// Throws ``CommandFailure/problemsFound(count:areInJournal:)`` when problems were found.
     func throwProblems() throws(CommandFailure) {
         if problems > 0 { throw .problemsFound(count: problems, areInJournal: isJournalDamaged) }

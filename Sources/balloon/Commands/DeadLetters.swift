@@ -193,8 +193,7 @@ struct DeadLetters: AsyncParsableCommand {
                 )
             }
             let request = SendRequest(
-                business: reply.business, customer: reply.customer, message: message,
-                files: [], wait: .zero)
+                business: reply.business, customer: reply.customer, message: message, files: [], wait: .zero)
             do throws(SendRefusal) { return try request.outbound(id: .random()) } catch {
                 throw CommandFailure.unsendable(error)
             }
@@ -230,12 +229,7 @@ struct DeadLetters: AsyncParsableCommand {
             if let other = replies.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
                 throw StoreError.replyNotDead(other.id)
             }
-            let before = try await StoreChange.drop(
-                replies.filter(\.isDeadLetter).map(\.id), data: try options.data
-            ).union(replies.filter { !$0.isDeadLetter }.map(\.id))
-            for reply in replies {
-                options.writeDropped(.reply(reply.id), isRepetition: before.contains(reply.id))
-            }
+            try await options.drop(replies)
             let chosen = try choice.events(options)
             if let other = chosen.first(where: { !$0.isDeadLetter && $0.status != .dropped }) {
                 throw StoreError.notDead(record: other.record)

@@ -6,8 +6,7 @@ import CTemplates
 /// `balloon init`: writes an initial configuration and a working handler.
 struct Initialize: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "init",
-        abstract: "Write an initial configuration and a working handler.",
+        commandName: "init", abstract: "Write an initial configuration and a working handler.",
         discussion: "Existing files are not overwritten.")
 
     /// The programming language of the handler that is written.
@@ -126,32 +125,24 @@ struct Initialize: ParsableCommand {
     }
 
     private var handlerFiles: [File] {
-        switch handler {
-        case .python:
-            [
-                File(name: handler.program, text: HandlerTemplate.pythonShop.text, isProgram: true),
-                File(name: "balloon.py", text: HandlerTemplate.pythonLibrary.text),
-            ]
-        case .node:
-            [
-                File(name: handler.program, text: HandlerTemplate.nodeShop.text, isProgram: true),
-                File(name: "balloon.mjs", text: HandlerTemplate.nodeLibrary.text),
-            ]
-        case .shell: [File(name: handler.program, text: HandlerTemplate.shellShop.text, isProgram: true)]
-        case .swift: swiftFiles
+        let templates: [(name: String, template: HandlerTemplate)] =
+            switch handler {
+            case .python: [(handler.program, .pythonShop), ("balloon.py", .pythonLibrary)]
+            case .node: [(handler.program, .nodeShop), ("balloon.mjs", .nodeLibrary)]
+            case .shell: [(handler.program, .shellShop)]
+            case .swift:
+                [
+                    ("Package.swift", .swiftPackage), ("Sources/shop/main.swift", .swiftMain),
+                    ("Sources/shop/Shop.swift", .swiftShop),
+                ]
+            }
+        return templates.map { name, template in
+            let text = template.text
+            return File(
+                name: name,
+                text: template == .swiftPackage ? text.replacing("../../..", with: package) : text,
+                isProgram: name == handler.program)
         }
-    }
-
-    private var swiftFiles: [File] {
-        let manifest = HandlerTemplate.swiftPackage.text.split(
-            separator: "../../..", omittingEmptySubsequences: false
-        )
-        .joined(separator: package)
-        return [
-            File(name: "Package.swift", text: manifest),
-            File(name: "Sources/shop/main.swift", text: HandlerTemplate.swiftMain.text),
-            File(name: "Sources/shop/Shop.swift", text: HandlerTemplate.swiftShop.text),
-        ]
     }
 
     /// The commands that the user runs next, one on each line.

@@ -109,6 +109,18 @@ struct ReadingOptions: ParsableArguments {
         return reversals
     }
 
+    /// Drops the replies that are not dropped yet, and writes what happened to each.
+    func drop(_ replies: [JournalReply]) async throws {
+        let active = replies.filter { $0.status != .dropped }.map(\.id)
+        let results =
+            active.isEmpty ? [] : try await ControlOperations.dropReplies.run(.named(active), data: try data)
+        let repeated = Set(results.filter(\.isRepetition).map(\.reply))
+        for reply in replies {
+            writeDropped(
+                .reply(reply.id), isRepetition: reply.status == .dropped || repeated.contains(reply.id))
+        }
+    }
+
     /// Writes that a dead letter was dropped, by this command or by an earlier one.
     func writeDropped(_ name: DeadLetterName, isRepetition: Bool) {
         write("\(name) \(isRepetition ? "already" : "is") dropped\n", json: name.json(.dropped))

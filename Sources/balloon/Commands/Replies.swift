@@ -42,8 +42,7 @@ struct Replies: AsyncParsableCommand {
 
     /// `balloon replies show`: shows one reply as JSON.
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Show a reply and its outcome as JSON.")
+        static let configuration = CommandConfiguration(abstract: "Show a reply and its outcome as JSON.")
 
         @Argument(help: "The reply's name, from the list: 57.1.")
         var reply: ReplyID
@@ -70,13 +69,7 @@ struct Replies: AsyncParsableCommand {
         @OptionGroup var options: ReadingOptions
 
         func run() async throws {
-            let found = try options.journal().replies(replies)
-            let chosen = found.filter { $0.status != .dropped }.map(\.id)
-            let before = try await StoreChange.drop(chosen, data: try options.data)
-                .union(found.filter { $0.status == .dropped }.map(\.id))
-            for reply in found {
-                options.writeDropped(.reply(reply.id), isRepetition: before.contains(reply.id))
-            }
+            try await options.drop(options.journal().replies(replies))
         }
     }
 }

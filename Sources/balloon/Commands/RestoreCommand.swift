@@ -9,8 +9,7 @@ import Synchronization
 /// `balloon restore`: creates a data directory from a backup.
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restore",
-        abstract: "Restore a backup into an empty data directory.",
+        commandName: "restore", abstract: "Restore a backup into an empty data directory.",
         discussion: """
             Checks every file against the backup's list, writes lines that the journal has and the conversations lack, and \
             erases the customers that the ledger names. Messages and replies that were unfinished become dead letters at the next \
@@ -60,7 +59,7 @@ struct RestoreCommand: AsyncParsableCommand {
             from: source, into: data, restoration, logger: LogOptions.start())
         StoreChange.audit("balloon restore", data)
         options.write(text(report, data), json: json(report, data))
-        try verify(data)
+        try StoreVerification.requireSoundness(of: data)
         if !report.erased.unreached.isEmpty {
             throw CommandFailure.notErased(report.erased.unreached.map { terminalText($0) })
         }
@@ -90,13 +89,6 @@ struct RestoreCommand: AsyncParsableCommand {
             position.add(bytes.count, ordering: .relaxed)
             return bytes
         }
-    }
-
-    /// Checks the restored directory, and lists its problems.
-    private func verify(_ data: String) throws {
-        try StoreVerification.run(dataDirectory: data) { problem in
-            StandardStream.error.write(VerificationRendering.text(problem))
-        }.throwProblems()
     }
 
     private func text(_ report: Restoration.Report, _ data: String) -> String {

@@ -144,12 +144,9 @@ struct Simulate: AsyncParsableCommand {
         var inputs = try messages.map { argument throws(CommandFailure) in try SimulatedInput(argument) }
         if inputs.isEmpty { inputs = [.answer(DeviceChoice(items: choose, fills: fill))] }
         let server = try options.server()
-        let (customer, url) = try server.customer(
-            customer, with: device, business: business, to: to)
+        let (customer, url) = try server.customer(customer, with: device, business: business, to: to)
         // Without --data and --config, the server at the address of --to may have another data directory.
-        let data =
-            to == nil || options.namesServer
-            ? server.configuration.dataDirectory : nil
+        let data = to == nil || options.namesServer ? server.configuration.dataDirectory : nil
         var messages: [[UInt8]] = []
         for input in inputs {
             var message = try await message(input, of: customer, data: data)
@@ -198,13 +195,13 @@ struct Simulate: AsyncParsableCommand {
     /// sent.
     private func paid(_ customer: SimulatedCustomer) async throws -> [UInt8]? {
         if customer.hasGateway {
-            var payment = SimulatedPayment()
-            payment.choice.declines = decline
-            payment.choice.cancels = cancel
-            payment.choice.opensFallback = fallback
-            payment.choice.otherCountry = changeAddress ? "DE" : nil
-            payment.choice.shippingMethod = shippingMethod
-            if let (event, outcome) = try await payment.event(of: customer) {
+            var choice = DevicePayment.Choice()
+            choice.declines = decline
+            choice.cancels = cancel
+            choice.opensFallback = fallback
+            choice.otherCountry = changeAddress ? "DE" : nil
+            choice.shippingMethod = shippingMethod
+            if let (event, outcome) = try await customer.pay(choice) {
                 // The errors need no escaping, because they are Apple's codes and names of fields.
                 let errors = outcome.errors.isEmpty ? "" : ", " + outcome.errors.joined(separator: " ")
                 let page = fallback ? outcome.httpStatuses.map { ", fallback page \($0)" }.joined() : ""

@@ -37,7 +37,7 @@ struct ReviewServer {
             let phone = try Phone(gateway: simulators.gateway, events: events, directory: directory)
             let made = Inspector(settings, events: events, routes: [], simulator: phone, logger: logger)
             inspector = made
-            return ScenarioInspector(inspector: made, events: events)
+            return (made, events)
         } change: { configuration in
             configuration.adminListen = .required(.tcp(host: "127.0.0.1", port: 0))
             configuration.pausesReplies = true
@@ -45,8 +45,7 @@ struct ReviewServer {
             configuration.api = APIConfiguration()
             configuration.api.requestsPerMinute = 1_000_000
             configuration.api.tokens = [
-                APIToken(
-                    name: "review", digest: SHA256.hash(Array(apiToken.utf8)), rights: [.read, .send])
+                APIToken(name: "review", digest: SHA256.hash(Array(apiToken.utf8)), rights: [.read, .send])
             ]
             let chosen = try KnownBusiness.choose(
                 name, among: configuration.businesses.map(KnownBusiness.init))
@@ -119,8 +118,7 @@ struct ReviewServer {
             headers: [
                 ("authorization", "Bearer \(apiToken)"), ("content-type", type),
                 ("idempotency-key", MessageID.random().rawValue), ("prefer", "wait=10"),
-            ],
-            body: body, maximumResponseBytes: 16 << 20, allowsPlainHTTP: true)
+            ], body: body, maximumResponseBytes: 16 << 20, allowsPlainHTTP: true)
         request.timeout = .seconds(30)
         let answer = try await transport.send(request)
         return (answer.status, (try? JSONDocument(answer.body))?.root)
@@ -138,8 +136,7 @@ struct ReviewServer {
                 method: "POST", url: url,
                 headers: [
                     ("authorization", "Bearer \(inspectorToken)"), ("content-type", "application/json"),
-                ],
-                body: body, allowsPlainHTTP: true))
+                ], body: body, allowsPlainHTTP: true))
         guard answer.status == 200 else {
             throw CommandFailure.refused(
                 status: answer.status, answer: terminalText(String(decoding: answer.body, as: UTF8.self)))

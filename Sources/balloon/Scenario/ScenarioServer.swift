@@ -6,12 +6,6 @@ import Logging
 import MessageServer
 import Simulator
 
-/// The inspector of a server whose handlers a review slows down and kills, with the events that it shows.
-struct ScenarioInspector {
-    let inspector: Inspector
-    let events: InspectorEvents
-}
-
 /// The server of a scenario's run: free ports, and a data directory that is removed at the end.
 struct ScenarioServer {
     let simulators: DevelopmentSimulators
@@ -32,15 +26,15 @@ struct ScenarioServer {
     /// configuration before the start.
     init(
         _ choice: DevelopmentHandler, business name: String?, _ logger: Logger,
-        inspector: ((DevelopmentSimulators, String) throws -> ScenarioInspector)? = nil,
-        change: (inout ServerConfiguration) throws -> Void = { _ in }
+        inspector: (
+            (DevelopmentSimulators, String) throws -> (inspector: Inspector, events: InspectorEvents)
+        )? = nil, change: (inout ServerConfiguration) throws -> Void = { _ in }
     ) async throws {
         var known = DevelopmentServer.random()
         let binding = try choice.binding(for: known)
         transport = try CurlTransport()
         directory =
-            (ProcessEnvironment.variables()["TMPDIR"] ?? "/tmp")
-            + "/balloon-" + Hex.encode(randomBytes(6))
+            (ProcessEnvironment.variables()["TMPDIR"] ?? "/tmp") + "/balloon-" + Hex.encode(randomBytes(6))
         do {
             try Directory.make(directory)
             simulators = try await DevelopmentSimulators(
@@ -53,12 +47,11 @@ struct ScenarioServer {
             var configuration = try Self.configuration(
                 choice, known, binding, simulators, directory: directory)
             try change(&configuration)
-            let inspector = try inspector?(simulators, directory)
-            business = try KnownBusiness.choose(
-                name, among: configuration.businesses.map(KnownBusiness.init))
+            let inspection = try inspector?(simulators, directory)
+            business = try KnownBusiness.choose(name, among: configuration.businesses.map(KnownBusiness.init))
             server = try RunningServer(
                 configuration: configuration, handlers: BuiltinHandlers.all, logger: logger,
-                observer: inspector?.events, inspector: inspector?.inspector)
+                observer: inspection?.events, inspector: inspection?.inspector)
             known.server = try await server.start().first?.localURL ?? ""
         } catch {
             await simulators.stop()
@@ -112,9 +105,8 @@ struct ScenarioServer {
         let socket = try ControlSocket(data: directory)
         let end = ContinuousClock.now + startLimit
         while ContinuousClock.now < end {
-            let handlers = try JSONDocument(
-                try await socket.ask(ControlOperations.handlers, Nothing())
-            ).root["handlers"]
+            let handlers = try JSONDocument(try await socket.ask(ControlOperations.handlers, Nothing())).root[
+                "handlers"]
             let handler = handlers?.elements.first { $0["business"]?.string == business.slug }
             // A program that ends at once is restarted again and again.
             if handler?["restarts"]?.int ?? 0 > 1 { return false }
@@ -133,8 +125,7 @@ struct ScenarioServer {
     /// A new customer with every capability.
     func customer() -> SimulatedCustomer {
         SimulatedCustomer(
-            id: PhoneCustomer.randomID(), business: business.id, server: known.server,
-            mspID: known.mspID,
+            id: PhoneCustomer.randomID(), business: business.id, server: known.server, mspID: known.mspID,
             secret: known.secret, gateway: known.gateway, transport: transport)
     }
 
