@@ -24,7 +24,9 @@ extension Feature {
         }
     }
 
-    private static func kindRow(_ number: Int, _ name: String, _ kind: Kind, agent: Need, show: String)
+    private static func kindRow(
+        _ number: Int, _ name: String, _ kind: Kind, agent: Need = .optional, show: String
+    )
         -> Feature
     {
         Feature(
@@ -71,8 +73,7 @@ extension Feature {
             by: sent(false) { !$0.text.isEmpty }, and: sent(true) { $0.text.contains("你好") }),
         Feature(
             2, "attachments", show: "a photo, a PDF, a video, audio and a large file, in both directions",
-            by: files,
-            and: sent(true) { $0.message["attachments"] != nil }),
+            by: files, and: sent(true) { $0.message["attachments"] != nil }),
         Feature(
             3, "tapbacks", bot: .no, show: "the reaction at its message, and no answer of the bot",
             by: { _ in nil },
@@ -80,26 +81,19 @@ extension Feature {
         Feature(
             4, "closed conversations",
             show: "the deletion is visible, and sends are refused until the next message",
-            by: refusedAfterDeletion, and: refusedAfterDeletion),
+            by: refusedAfterDeletion),
         Feature(
             5, "rich links", show: "a preview with a picture for a link of a bot and of a person",
             by: sent(false) { $0.link != nil }, and: sent(true) { $0.link != nil }),
+        kindRow(6, "quick replies", .quickReply, show: "two and five choices, and an answer that comes late"),
+        kindRow(7, "list pickers", .listPicker, show: "one and several choices, several sections, pictures"),
         kindRow(
-            6, "quick replies", .quickReply, agent: .optional,
-            show: "two and five choices, and an answer that comes late"),
-        kindRow(
-            7, "list pickers", .listPicker, agent: .optional,
-            show: "one and several choices, several sections, pictures"),
-        kindRow(
-            8, "time pickers", .timePicker, agent: .optional,
+            8, "time pickers", .timePicker,
             show: "the customer's and a fixed time zone, and the calendar entry"),
         kindRow(
-            9, "Apple Pay", .applePay, agent: .optional,
-            show: "pay, cancel, decline, another shipping method, and the order"),
-        kindRow(
-            10, "sign-ins", .authentication, agent: .optional,
-            show: "both versions; success, failure and cancel"),
-        kindRow(11, "iMessage apps", .app, agent: .optional, show: "with and without the app on the device"),
+            9, "Apple Pay", .applePay, show: "pay, cancel, decline, another shipping method, and the order"),
+        kindRow(10, "sign-ins", .authentication, show: "both versions; success, failure and cancel"),
+        kindRow(11, "iMessage apps", .app, show: "with and without the app on the device"),
         kindRow(
             12, "forms", .form, agent: .yes,
             show: "several pages, branches, each type of field, a private form"),
@@ -117,21 +111,16 @@ extension Feature {
             and: turn(.features, .person) { place in
                 place.turn.actor == .agent && place.turn.lines.contains { $0.kind == .typingStart }
             }),
-        Feature(
-            15, "routing by intent and group", show: "two entry links reach two queues", by: queues,
-            and: queues),
+        Feature(15, "routing by intent and group", show: "two entry links reach two queues", by: queues),
         Feature(
             16, "channel and landing page", show: "a brand chooses the MSP; the page has its name and logo",
-            by: landing,
-            and: landing),
+            by: landing),
         Feature(
             17, "capabilities of devices",
             show: "a substitute where a device lacks a kind; the inbox refuses it",
             by: turn(.devices) { $0.transcript.scene.device == .plain && !$0.turn.messages.isEmpty },
             and: turn(.features) { $0.transcript.scene.device == .mac && $0.turn.refusal != nil }),
-        Feature(
-            18, "tokens", show: "a wrong, a missing and an old token are refused", by: refusedTokens,
-            and: refusedTokens),
+        Feature(18, "tokens", show: "a wrong, a missing and an old token are refused", by: refusedTokens),
         Feature(
             19, "sends", show: "the statuses 200, 400, 401, 403 and 404; gzip; large content by reference",
             by: turn(.faults) {

@@ -14,13 +14,14 @@ package struct Feature: Sendable {
     let botProof: @Sendable (Evidence) -> Finding.Quote?
     let agentProof: @Sendable (Evidence) -> Finding.Quote?
 
+    /// Creates a feature; without a proof of its own for persons, the one for bots serves both sides.
     init(
         _ number: Int, _ name: String, bot: Need = .yes, agent: Need = .yes, show: String,
         by botProof: @escaping @Sendable (Evidence) -> Finding.Quote?,
-        and agentProof: @escaping @Sendable (Evidence) -> Finding.Quote?
+        and agentProof: (@Sendable (Evidence) -> Finding.Quote?)? = nil
     ) {
         (self.number, self.name, self.bot, self.agent, self.show) = (number, name, bot, agent, show)
-        (self.botProof, self.agentProof) = (botProof, agentProof)
+        (self.botProof, self.agentProof) = (botProof, agentProof ?? botProof)
     }
 
     /// The plays that show the features.

@@ -1,3 +1,5 @@
+import BusinessMessages
+
 /// The messages that a person sends to show what an MSP can do; the raw value is the kind.
 package enum FeatureMessage: String, CaseIterable, Sendable {
     case attachment, richLink, quickReply, listPicker, timePicker, form, app, appClip
@@ -32,11 +34,9 @@ package enum FeatureMessage: String, CaseIterable, Sendable {
     }
 
     private func interactive(_ data: String, bubbles: String = Self.bubbles) -> String {
-        #"{"type":"interactive","interactiveData":{"bid":"\#(Self.bid)","data":{"version":"1.0","requestIdentifier":"6f0c2f0e-0000-4000-8000-00000000000\#(Self.allCases.firstIndex(of: self) ?? 0)",\#(data)}\#(bubbles)}}"#
+        #"{"type":"interactive","interactiveData":{"bid":"\#(Interaction.businessExtension)","data":{"version":"1.0","requestIdentifier":"6f0c2f0e-0000-4000-8000-00000000000\#(Self.allCases.firstIndex(of: self) ?? 0)",\#(data)}\#(bubbles)}}"#
     }
 
-    private static let bid =
-        "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"
     private static let bubbles =
         #","receivedMessage":{"title":"Please choose","style":"icon"},"replyMessage":{"title":"Chosen","style":"icon"}"#
     /// A PNG file of one grey pixel.

@@ -15,6 +15,9 @@ extension ReviewCheck {
         return numbers.isEmpty ? nil : all.filter { numbers.contains($0.number) }
     }
 
+    /// The plays in which a business says most of its texts.
+    private static let texts: [Play] = [.greeting, .buttons, .useCases]
+
     /// The table of the review.
     ///
     /// A rule that Apple changes is one row here; `scripts/generated` writes the manual's table from these rows.
@@ -41,15 +44,13 @@ extension ReviewCheck {
             "B3", from: "Amazon Connect; Sprinklr; LiveChat; LivePerson", .vendors, [.greeting], Judges.menu),
         ReviewCheck(
             6, "A typing indicator is shown before each message of a program.",
-            "B7", from: "Amazon Connect; Sprinklr", .vendors, [.greeting, .buttons, .useCases], Judges.typing),
+            "B7", from: "Amazon Connect; Sprinklr", .vendors, texts, Judges.typing),
         ReviewCheck(
             7, "Terms and privacy are one link at the first contact, and no text is a wall of legal words.",
-            "B5", from: "Apple: policies, as quoted; Amazon Connect; Sprinklr", .quoted,
-            [.greeting, .buttons, .useCases], Judges.terms),
+            "B5", from: "Apple: policies, as quoted; Amazon Connect; Sprinklr", .quoted, texts, Judges.terms),
         ReviewCheck(
             8, "Each web address is a rich link with a picture and a title, never a part of a text.",
-            "T1 T2 B6", from: "Apple: API; Amazon Connect; Sprinklr", .apple,
-            [.greeting, .buttons, .useCases], Judges.links),
+            "T1 T2 B6", from: "Apple: API; Amazon Connect; Sprinklr", .apple, texts, Judges.links),
         ReviewCheck(
             9, "The words agent, support and help lead to a person.",
             "E1 E2", from: "Apple: policies, design pages", .apple, [.words], Judges.words),
@@ -82,7 +83,7 @@ extension ReviewCheck {
         ReviewCheck(
             18, "Each interactive message has a title, a picture of the documented size, and short choices.",
             "T3 T7 T8", from: "Amazon Connect; Sprinklr; Webex; Apple: Human Interface Guidelines", .vendors,
-            [.greeting, .buttons, .useCases], Judges.bubbles),
+            texts, Judges.bubbles),
         ReviewCheck(
             19, "Each device gets only what it can show, or a substitute.",
             "T9", from: "Apple: API", .apple, [.devices], Judges.devices),
@@ -108,12 +109,10 @@ extension ReviewCheck {
             Judges.paths),
         ReviewCheck(
             26, "Texts are short and friendly, without markup, placeholders and shouting.",
-            "T4", from: "Apple: design pages, older Human Interface Guidelines", .apple,
-            [.greeting, .buttons, .useCases], Judges.tone),
+            "T4", from: "Apple: design pages, older Human Interface Guidelines", .apple, texts, Judges.tone),
         ReviewCheck(
             27, "The brand is spelled as registered, and the channel has Apple's name.",
-            "T5", from: "Apple: QA page, Human Interface Guidelines", .apple,
-            [.greeting, .buttons, .useCases], Judges.brand),
+            "T5", from: "Apple: QA page, Human Interface Guidelines", .apple, texts, Judges.brand),
         ReviewCheck(
             28, "After a deletion nothing is sent until the customer writes.",
             "P2", from: "Apple: policies, API", .apple, [.deletion], Judges.deletion),
@@ -132,7 +131,7 @@ extension ReviewCheck {
             "P4", from: "Apple: policies; Infobip", .apple, [.consent], Judges.consent),
         ReviewCheck(
             33, "No marketing precedes the word subscribe.",
-            "P5", from: "Apple: policies", .apple, [.greeting, .buttons, .useCases], Judges.marketing),
+            "P5", from: "Apple: policies", .apple, texts, Judges.marketing),
         ReviewCheck(
             34, "A sign-in that succeeds, fails or is cancelled is answered.",
             "S2", from: "Apple: API, QA page", .inference, [.signIn], Judges.signIn),

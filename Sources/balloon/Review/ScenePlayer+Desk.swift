@@ -174,16 +174,10 @@ extension Step.Sample {
     /// The name, the media type and the content of the file.
     fileprivate var file: (name: String, mimeType: String, bytes: [UInt8]) {
         switch self {
-        case .photo: ("photo.png", "image/png", Self.pixel)
+        case .photo: ("photo.png", "image/png", Base64.decode(FeatureMessage.picture) ?? [])
         case .pdf: ("receipt.pdf", "application/pdf", Array("%PDF-1.4\n%%EOF\n".utf8))
         case .audio: ("audio.m4a", "audio/mp4", [0, 0, 0, 8] + Array("ftyp".utf8))
         case .unknown: ("file.xyz", "application/octet-stream", [0, 1, 2, 3])
         }
     }
-
-    /// A PNG file of one grey pixel.
-    private static let pixel =
-        Base64.decode(
-            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==")
-        ?? []
 }
