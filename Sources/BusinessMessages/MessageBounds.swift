@@ -43,8 +43,7 @@ package struct MessageBounds: Sendable {
 
     private func excessOfParts(in message: JSONValue) -> Excess? {
         if let list = message["attachments"], list.kind == .array, list.count > attachments {
-            return Excess(
-                place: list, found: "\(list.count) attachments", allowed: "at most \(attachments)")
+            return Excess(place: list, found: "\(list.count) attachments", allowed: "at most \(attachments)")
         }
         return message.firstContainer(exceedingElements: elements, members: members).map { container in
             container.kind == .array
@@ -85,8 +84,7 @@ extension JSONValue {
     /// The inner list has one of the two names. A single object counts as a list of one.
     fileprivate func countWithParts(_ name: String, _ otherName: String) -> Int {
         switch kind {
-        case .array:
-            elements.reduce(count) { $0 + ($1.first(name, otherName)?.count ?? 0) }
+        case .array: elements.reduce(count) { $0 + ($1.first(name, otherName)?.count ?? 0) }
         case .object: 1 + (first(name, otherName)?.count ?? 0)
         case .string, .number, .boolean, .null: 0
         }

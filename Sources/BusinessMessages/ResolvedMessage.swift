@@ -33,8 +33,7 @@ package func resolving(message: JSONDocument, with decoded: JSONDocument) -> [UI
                 isPlaced = true
                 writer.key("interactiveData")
                 writer.merge(inline, over: payload, key: key)
-            default:
-                writer.field(key, value)
+            default: writer.field(key, value)
             }
         }
         if !isPlaced {

@@ -91,8 +91,7 @@ private func readOpening(of prose: Substring) -> (Tapback.Reaction, isRemoved: B
 extension Tapback.Target {
     private static let nouns = [
         "image", "photo", "movie", "video", "attachment", "audio message", "link", "location", "contact",
-        "sticker",
-        "file", "document",
+        "sticker", "file", "document",
     ]
 
     /// Parses the target after the reaction: a quotation, a file or interactive bubbles.

@@ -16,8 +16,7 @@ extension Brief {
         }
         let members = [
             "$schema", "format", "useCases", "languages", "hours", "closedText", "agents", "signIn",
-            "domains", "brand",
-            "logos", "entryPages", "notices", "declarations",
+            "domains", "brand", "logos", "entryPages", "notices", "declarations",
         ]
         try Self.check(root, members)
         useCases = try Self.list(root["useCases"], at: 8) { value throws(Mistake) in
@@ -43,8 +42,7 @@ extension Brief {
         brand = try Self.text(root["brand"])
         logos = try Self.list(root["logos"], at: 4) { value throws(Mistake) in
             try Self.check(value, ["file", "background"])
-            return Logo(
-                file: try Self.text(value["file"]), background: try Self.text(value["background"]))
+            return Logo(file: try Self.text(value["file"]), background: try Self.text(value["background"]))
         }
         entryPages = try Self.texts(root["entryPages"])
         // Rows that `--write-brief` left empty say nothing.

@@ -34,8 +34,7 @@ extension Brief {
 
     private mutating func completeTexts(_ answer: (String) async -> String?) async throws(InputEnd) {
         let questions: [(String, WritableKeyPath<Brief, String>)] = [
-            ("The brand as it is registered with Apple", \.brand),
-            ("The opening hours, in words", \.hours),
+            ("The brand as it is registered with Apple", \.brand), ("The opening hours, in words", \.hours),
             ("The text for customers while nobody answers", \.closedText),
             ("The user name of the test sign-in", \.signIn),
         ]

@@ -12,8 +12,7 @@ extension Judges {
                 return place.objection("The first answer came after \(seconds(time)); Apple allows 5 s.")
             }
             return time > slowFirstAnswer
-                ? place.advice("The first answer came after \(seconds(time)); 5 s leave no reserve.")
-                : nil
+                ? place.advice("The first answer came after \(seconds(time)); 5 s leave no reserve.") : nil
         }
     }
 
@@ -54,14 +53,11 @@ extension Judges {
             let place = transcript.places.first
         else { return [] }
         guard let menu = place.turn.messages.prefix(3).first(where: { !$0.choices.isEmpty }) else {
-            return [
-                place.advice("The conversation begins without a menu: send a quick reply or a list.")
-            ]
+            return [place.advice("The conversation begins without a menu: send a quick reply or a list.")]
         }
         let words = words(of: transcript.scene, evidence)
         let hasPerson = menu.choices.contains { Words($0).first(of: words?.persons ?? []) != nil }
-        return hasPerson || words == nil
-            ? [] : [place.advice("The menu offers no person.")]
+        return hasPerson || words == nil ? [] : [place.advice("The menu offers no person.")]
     }
 
     static func typing(_ evidence: Evidence) -> [Finding] {

@@ -96,7 +96,6 @@ enum Judges {
             ]
         }
         return days < longestSilence
-            ? []
-            : [.advice("The last message is \(days) days old: write to the business from a device.")]
+            ? [] : [.advice("The last message is \(days) days old: write to the business from a device.")]
     }
 }

@@ -12,8 +12,7 @@ struct PNGPixels {
     /// Reads a file; nil for a file of another form.
     init?(_ bytes: [UInt8]) {
         guard bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]), bytes.count > 33,
-            bytes[24] == 8,
-            bytes[28] == 0, let channels = [0: 1, 2: 3, 3: 1, 4: 2, 6: 4][bytes[25]]
+            bytes[24] == 8, bytes[28] == 0, let channels = [0: 1, 2: 3, 3: 1, 4: 2, 6: 4][bytes[25]]
         else { return nil }
         let number = { (place: Int) in bytes[place..<(place + 4)].reduce(0) { $0 << 8 | Int($1) } }
         let (width, height) = (number(16), number(20))

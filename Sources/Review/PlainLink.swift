@@ -3,8 +3,7 @@ enum PlainLink {
     /// Endings of host names without `http` or `www` that count as addresses in a text.
     private static let endings: Set<String> = [
         "com", "net", "org", "info", "biz", "io", "co", "app", "shop", "store", "dev", "eu", "de", "at", "ch",
-        "fr", "es",
-        "it", "nl", "uk", "us", "ly", "me", "link", "page", "example",
+        "fr", "es", "it", "nl", "uk", "us", "ly", "me", "link", "page", "example",
     ]
 
     /// The first web address of a text; addresses of e-mail do not count.

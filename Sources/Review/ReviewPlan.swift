@@ -52,12 +52,10 @@ package struct ReviewPlan: Sendable {
     }
 
     private var first: [Scene] {
-        useCases + persons + texts + files + languages + consent + notices + features
-            + [
-                scene(
-                    .deletion, "the customer deletes the conversation", [hi, .leave, .notify("News."), hi]),
-                scene(.silence, "the customer writes nothing more", [hi, .silence(seconds: 8)]),
-            ]
+        useCases + persons + texts + files + languages + consent + notices + features + [
+            scene(.deletion, "the customer deletes the conversation", [hi, .leave, .notify("News."), hi]),
+            scene(.silence, "the customer writes nothing more", [hi, .silence(seconds: 8)]),
+        ]
     }
 
     private var useCases: [Scene] {
@@ -109,8 +107,7 @@ package struct ReviewPlan: Sendable {
             scene(.words, "the customer writes \"\($0)\"", [hi, .say($0)])
         }
         scenes += brief.languages.filter { !$0.help.isEmpty }.map {
-            Scene(
-                .words, "the customer writes \"\($0.help)\" in \($0.locale)", locale: $0.locale, $0.steps)
+            Scene(.words, "the customer writes \"\($0.help)\" in \($0.locale)", locale: $0.locale, $0.steps)
         }
         if business.hasMenu {
             scenes += Self.menuWords.map { scene(.words, "the customer writes \"\($0)\"", [hi, .say($0)]) }
@@ -120,11 +117,10 @@ package struct ReviewPlan: Sendable {
     }
 
     private var files: [Scene] {
-        Step.Sample.allCases.map { scene(.files, "a file: \($0.rawValue)", [hi, .attach($0, "")]) }
-            + [
-                scene(.files, "a heart on a text", [hi, .react(toBubble: false)]),
-                scene(.files, "a heart on a bubble", [hi, .react(toBubble: true)]),
-            ]
+        Step.Sample.allCases.map { scene(.files, "a file: \($0.rawValue)", [hi, .attach($0, "")]) } + [
+            scene(.files, "a heart on a text", [hi, .react(toBubble: false)]),
+            scene(.files, "a heart on a bubble", [hi, .react(toBubble: true)]),
+        ]
     }
 
     private var languages: [Scene] {

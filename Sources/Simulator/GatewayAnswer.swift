@@ -54,8 +54,7 @@ enum GatewayAnswer: Sendable {
 
     private func changed(_ change: ([UInt8]) -> [UInt8]) -> HTTPResponse {
         // Unreadable stored content is treated as empty.
-        HTTPResponse(
-            .ok, contentType: "application/octet-stream", body: change((try? kept.readAll()) ?? []))
+        HTTPResponse(.ok, contentType: "application/octet-stream", body: change((try? kept.readAll()) ?? []))
     }
 
     private func write(to responder: HTTPResponder, rate: Int?) async {

@@ -94,8 +94,7 @@ package final class SimulatedRetentionAPI: Sendable {
         let methods: [HTTPMethod] = [.get, .put, .post, .delete]
         let routes = methods.map { method in
             HTTPRoute(method, Self.prefix + "*", body: .collected(maximumBytes: 64 << 20)) {
-                [weak self] request, responder in
-                self?.answer(request, responder)
+                [weak self] request, responder in self?.answer(request, responder)
             }
         }
         let cancel = HTTPRoute(.post, "/_simulator/cancel", body: .collected(maximumBytes: 4096)) {
@@ -248,8 +247,7 @@ package final class SimulatedRetentionAPI: Sendable {
                     return PerformanceTest.Sample(time: .zero, failure: .other)
                 }
                 let (exchange, time) = await questioner.ask(
-                    key, subscription: subscription, at: url,
-                    within: test.settings.responseTimeThreshold)
+                    key, subscription: subscription, at: url, within: test.settings.responseTimeThreshold)
                 let failure = PerformanceTest.failure(of: exchange, at: url) { memory.isApproved($0) }
                 return PerformanceTest.Sample(
                     time: time, failure: failure,
@@ -270,15 +268,12 @@ package final class SimulatedRetentionAPI: Sendable {
             let fallback = memory.defaults[DefaultMessages.Key(product, locale)]
         else {
             // Without a default message the App Store does not ask.
-            return HTTPResponse(
-                .ok,
-                json: JSONWriter.object(["asked": false, "shown": "nothing"]))
+            return HTTPResponse(.ok, json: JSONWriter.object(["asked": false, "shown": "nothing"]))
         }
         let url = questioner.address(memory.realtimeURL)
         let (exchange, time) = await questioner.ask(
             DefaultMessages.Key(product, locale), subscription: root?["originalTransactionId"]?.string ?? "1",
-            at: url,
-            within: RetentionQuestioner.limit)
+            at: url, within: RetentionQuestioner.limit)
         return HTTPResponse(
             .ok,
             json: JSONWriter.object { writer in

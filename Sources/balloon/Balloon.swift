@@ -5,8 +5,7 @@ import MessageServer
 /// The program: its commands, and the mapping of errors to exit codes.
 @main struct Balloon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "balloon",
-        abstract: "A messaging service provider for Apple Messages for Business.",
+        commandName: "balloon", abstract: "A messaging service provider for Apple Messages for Business.",
         discussion: """
             Data goes to standard output, everything else to standard error. Exit codes: 0 done, 1 failed, \
             64 wrong usage, 65 invalid data, 69 something required is unavailable, 75 still in progress, 78 wrong configuration.
@@ -14,16 +13,12 @@ import MessageServer
         version: BuildVersion.text,
         subcommands: [
             Serve.self, Dev.self, Simulate.self, Chat.self, Send.self, Attachments.self, Validate.self,
-            Convert.self,
-            Conversations.self, JournalCommands.self, BackupCommand.self, RestoreCommand.self, Export.self,
-            Erase.self, Events.self, Replies.self,
-            DeadLetters.self,
-            Authentications.self, Onboarding.self, PaymentsCommand.self, Handlers.self, People.self,
-            Texts.self,
-            RetentionCommands.self,
-            StatusCommand.self,
-            LogLevelCommand.self, ScenarioCommands.self, ReviewCommand.self,
-            Initialize.self, Config.self, DoctorCommand.self, Token.self, HealthCheck.self,
+            Convert.self, Conversations.self, JournalCommands.self, BackupCommand.self, RestoreCommand.self,
+            Export.self, Erase.self, Events.self, Replies.self, DeadLetters.self, Authentications.self,
+            Onboarding.self, PaymentsCommand.self, Handlers.self, People.self, Texts.self,
+            RetentionCommands.self, StatusCommand.self, LogLevelCommand.self, ScenarioCommands.self,
+            ReviewCommand.self, Initialize.self, Config.self, DoctorCommand.self, Token.self,
+            HealthCheck.self,
         ])
 
     static func main() async {

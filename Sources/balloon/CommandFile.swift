@@ -67,8 +67,7 @@ enum CommandFile {
     ///
     /// A read error names `name`, and a write error names `target`.
     static func copy(
-        _ source: File, named name: String, to target: String,
-        _ write: ([UInt8]) throws(SystemError) -> Void
+        _ source: File, named name: String, to target: String, _ write: ([UInt8]) throws(SystemError) -> Void
     ) throws(CommandFailure) {
         var position = 0
         while true {

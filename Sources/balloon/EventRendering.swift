@@ -80,8 +80,7 @@ enum EventRendering {
             let reply = [message["reply"]?.string, message["status"]?.string].compactMap(\.self)
             return "\(event.subscription.name): reply \(reply.joined(separator: " "))"
         }
-        return MessageSummary.line(
-            of: event.message, kind: kind, isFromBusiness: event.outboundKind != nil)
+        return MessageSummary.line(of: event.message, kind: kind, isFromBusiness: event.outboundKind != nil)
     }
 
     /// Decodes the event's message; never nil, because the journal contains only valid JSON messages.

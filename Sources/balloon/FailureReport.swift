@@ -76,8 +76,7 @@ struct FailureReport {
         case .socketPathTooLong(let path):
             self.init(
                 .unavailable, "\(path) is too long for a socket, so the server has no control socket",
-                hint: "move the data directory so that this path has at most 107 bytes"
-            )
+                hint: "move the data directory so that this path has at most 107 bytes")
         case .nothingAsked(let customer):
             self.init(
                 .unavailable, "customer \(customer) has no unanswered question of the business",
@@ -87,8 +86,7 @@ struct FailureReport {
         case .notErased(let paths):
             self.init(
                 .badData, "not erased: \(paths.joined(separator: ", "))",
-                hint:
-                    "these files are quarantined or in use; repair or remove them, then repeat the command")
+                hint: "these files are quarantined or in use; repair or remove them, then repeat the command")
         case .noAnswer(let url):
             self.init(
                 .unavailable, "no server answers at \(url)", hint: "start the server, or check the address")
@@ -170,8 +168,7 @@ struct FailureReport {
         case .unwritten(let reason):
             (
                 .unavailable,
-                reason.isFull
-                    ? "free space on the disk" : "check the file, or the program that reads it"
+                reason.isFull ? "free space on the disk" : "check the file, or the program that reads it"
             )
         case .unreadable: (.unavailable, "check the file")
         case .damaged, .incomplete, .differs: (.badData, "empty the directory, and restore another backup")
@@ -191,10 +188,7 @@ struct FailureReport {
         switch error {
         case .inUse: (.unavailable, "stop that process, or name another directory")
         case .noData: (.unavailable, "name the server's data directory with --data")
-        case .unknownVersion:
-            (
-                .badData, "use the program version that wrote it, or name another directory"
-            )
+        case .unknownVersion: (.badData, "use the program version that wrote it, or name another directory")
         case .damaged, .quarantined:
             (.badData, "restore the file from a backup, or run balloon journal repair")
         case .quarantinedConversation: (.badData, "run balloon conversations rebuild")
@@ -221,8 +215,7 @@ struct FailureReport {
             )
         case .beingSent: (.failed, "repeat the command when this attempt has ended")
         case .notDurable, .overloaded, .tooManyPending, .quotaReached, .tooManyRequests, .closed, .notLeased,
-            .alreadyDecided,
-            .alreadyResolved:
+            .alreadyDecided, .alreadyResolved:
             (.failed, nil)
         }
     }

@@ -11,9 +11,7 @@ struct KnownBusiness: Equatable {
     /// The business with that slug or identifier, or the only one whose slug or identifier begins with `text`.
     ///
     /// Throws when no business matches, or several do.
-    static func find(
-        _ text: String, among known: [KnownBusiness]
-    ) throws(CommandFailure) -> KnownBusiness {
+    static func find(_ text: String, among known: [KnownBusiness]) throws(CommandFailure) -> KnownBusiness {
         if let exact = known.first(where: { $0.slug == text || $0.id.rawValue == text }) { return exact }
         let found = known.filter { business in
             [business.slug, business.id.rawValue].compactMap(\.self).contains { $0.hasPrefix(text) }

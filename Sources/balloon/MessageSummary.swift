@@ -41,8 +41,7 @@ enum MessageSummary {
         let choices: String
         switch offer.kind {
         case .quickReply: choices = offer.items.map(\.title).joined(separator: " | ")
-        case .listPicker, .timePicker:
-            choices = offer.sections.map(text(of:)).joined(separator: "; ")
+        case .listPicker, .timePicker: choices = offer.sections.map(text(of:)).joined(separator: "; ")
         case .form:
             let pages = offer.form?.pages ?? []
             choices = pages.map { "\($0.title ?? $0.subtitle ?? "") (\($0.identifier))" }.joined(

@@ -54,9 +54,8 @@ enum ReplyRendering {
     }
 
     private static func remark(_ reply: JournalReply) -> String {
-        let parts = [
-            reply.status == .accepted ? nil : reply.httpStatus.map { "\($0)" }, reply.reason,
-        ].compactMap(\.self)
+        let parts = [reply.status == .accepted ? nil : reply.httpStatus.map { "\($0)" }, reply.reason]
+            .compactMap(\.self)
         if !parts.isEmpty { return "  (\(parts.joined(separator: ": ")))" }
         guard reply.status == .queued, reply.attempts > 0 else { return "" }
         return "  (\(reply.attempts) attempts\(reply.next.map { ", next at \($0)" } ?? ""))"

@@ -38,8 +38,7 @@ struct SimulatedSignIn {
         var account = DeviceSignIn.Account(user: user)
         account.declines = declines
         let device = try DeviceSignIn(to: message, at: registration, as: account, customer: customer)
-        return DeviceAnswer(
-            to: try DeviceOffer(message), reporting: try await device.run(over: transport))
+        return DeviceAnswer(to: try DeviceOffer(message), reporting: try await device.run(over: transport))
     }
 
     /// Whether the server processes the sign-in of a message in the thread: it adds parts when it sends the message.

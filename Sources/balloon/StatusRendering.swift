@@ -39,8 +39,7 @@ enum StatusRendering {
         let waiting = status.waitingBytes > 0 ? ", \(bytes(status.waitingBytes)) wait for the disk" : ""
         let listeners = status.listeners.map { "\(terminalText($0.name)) \($0.connections)" }
         return
-            ([terminalText(title)] + problems + idle + [""] + table(status.businesses, style)
-            + [
+            ([terminalText(title)] + problems + idle + [""] + table(status.businesses, style) + [
                 "", "connections: " + listeners.joined(separator: ", "),
                 "journal: \(bytes(status.journalBytes))\(waiting)", "disk: \(disk)",
             ]).joined(separator: "\n") + "\n"

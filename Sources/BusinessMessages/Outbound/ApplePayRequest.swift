@@ -121,8 +121,7 @@ public struct ApplePayRequest: Hashable, Sendable {
         package func write(to writer: inout JSONWriter) {
             writer.object([
                 "paymentGatewayUrl": paymentGateway, "fallbackUrl": fallback,
-                "orderTrackingUrl": orderTracking,
-                "paymentMethodUpdateUrl": paymentMethodUpdate,
+                "orderTrackingUrl": orderTracking, "paymentMethodUpdateUrl": paymentMethodUpdate,
                 "shippingContactUpdateUrl": shippingContactUpdate,
                 "shippingMethodUpdateUrl": shippingMethodUpdate,
             ])

@@ -59,8 +59,7 @@ public struct ListPickerRequest: Hashable, Sendable {
     func write(to writer: inout JSONWriter, id: MessageID) {
         let sections = sections.enumerated().map { order, section in
             JSONObject([
-                "title": section.title, "order": order,
-                "multipleSelection": section.allowsMultipleSelection,
+                "title": section.title, "order": order, "multipleSelection": section.allowsMultipleSelection,
                 "items": section.items.enumerated().map { $1.json(order: $0) },
             ])
         }
@@ -72,8 +71,7 @@ extension ListPickerRequest.Item {
     fileprivate func json(order: Int) -> JSONObject {
         [
             "identifier": identifier, "title": title, "subtitle": subtitle, "order": order,
-            "style": "default",
-            "imageIdentifier": imageIdentifier,
+            "style": "default", "imageIdentifier": imageIdentifier,
         ]
     }
 }

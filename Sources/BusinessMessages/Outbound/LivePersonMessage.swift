@@ -69,8 +69,7 @@ public struct LivePersonMessage: Hashable, Sendable {
         let hasApp = metadata["appId"] != nil || metadata["appName"] != nil
         request = AppRequest(
             bid: metadata["bid"]?.string ?? "",
-            app: hasApp
-                ? .init(appID: metadata["appId"]?.scalarInt, name: metadata["appName"]?.string) : nil,
+            app: hasApp ? .init(appID: metadata["appId"]?.scalarInt, name: metadata["appName"]?.string) : nil,
             url: Array((metadata["URL"]?.string ?? "").utf8).percentEncoded(keeping: \.isOfURL),
             received: OutboundBubble(
                 text("title") ?? "", subtitle: text("subtitle"), imageTitle: text("imageTitle"),
@@ -89,9 +88,8 @@ extension LivePersonMessage {
         Checks.object(
             "Custom iMessage App Metadata Properties",
             [
-                .required("type", Checks.oneOf([type], .livePersonType)),
-                .required("bid", Checks.bid), .required("URL", Checks.appURL),
-                .required("receivedMessage", bubble(imageHosts)),
+                .required("type", Checks.oneOf([type], .livePersonType)), .required("bid", Checks.bid),
+                .required("URL", Checks.appURL), .required("receivedMessage", bubble(imageHosts)),
                 .optional("appId", Checks.integer), .optional("appName", Checks.text),
                 .optional("sessionIdentifier", Checks.uuid(.sessionIdentifier)),
                 .optional("useLiveLayout", Checks.boolean),

@@ -46,8 +46,7 @@ public struct OutboundAttachment: Hashable, Sendable, JSONWritable {
     package func write(to writer: inout JSONWriter) {
         writer.object([
             "name": name, "mimeType": mimeType, "size": String(sizeBytes),
-            "signature-base64": signatureBase64,
-            "url": url, "owner": owner, "key": key,
+            "signature-base64": signatureBase64, "url": url, "owner": owner, "key": key,
         ])
     }
 }

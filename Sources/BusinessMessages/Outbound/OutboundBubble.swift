@@ -52,9 +52,8 @@ public struct OutboundBubble: Hashable, Sendable, JSONWritable {
     package func write(to writer: inout JSONWriter) {
         writer.object([
             "title": title, "subtitle": subtitle, "style": style?.rawValue,
-            "imageIdentifier": imageIdentifier,
-            "imageTitle": imageTitle, "imageSubtitle": imageSubtitle, "secondarySubtitle": secondarySubtitle,
-            "tertiarySubtitle": tertiarySubtitle,
+            "imageIdentifier": imageIdentifier, "imageTitle": imageTitle, "imageSubtitle": imageSubtitle,
+            "secondarySubtitle": secondarySubtitle, "tertiarySubtitle": tertiarySubtitle,
         ])
     }
 }

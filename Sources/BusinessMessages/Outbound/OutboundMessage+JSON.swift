@@ -36,8 +36,7 @@ extension OutboundMessage {
             }
         }
         self.init(
-            .json(
-                members: Array(writer.finish().dropFirst().dropLast()), kind: Self.kind(of: document.root)))
+            .json(members: Array(writer.finish().dropFirst().dropLast()), kind: Self.kind(of: document.root)))
         fallback = document.root["fallback"]?.string
         isReusable = document.root["reusable"]?.bool ?? false
         purpose = document.root["purpose"]?.string

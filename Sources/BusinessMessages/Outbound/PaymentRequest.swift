@@ -81,8 +81,7 @@ public struct PaymentRequest: Hashable, Sendable {
     var object: JSONObject {
         [
             "paymentRequest": paymentRequest(merchant: nil), "receivedMessage": received,
-            "replyMessage": reply,
-            "images": images.unlessEmpty, "sessionIdentifier": sessionIdentifier,
+            "replyMessage": reply, "images": images.unlessEmpty, "sessionIdentifier": sessionIdentifier,
         ]
     }
 
@@ -114,8 +113,7 @@ public struct PaymentRequest: Hashable, Sendable {
             "requiredBillingContactFields": requiredBillingContactFields.map(\.rawValue).unlessEmpty,
             "requiredShippingContactFields": requiredShippingContactFields.map(\.rawValue).unlessEmpty,
             "shippingMethods": shippingMethods.unlessEmpty,
-            "supportedCountries": supportedCountries.unlessEmpty,
-            "total": total,
+            "supportedCountries": supportedCountries.unlessEmpty, "total": total,
         ]
     }
 

@@ -34,9 +34,7 @@ public struct Presentation: Hashable, Sendable {
     /// Writes the member `interactiveData` of one of Apple's own kinds; `payload` writes the members of that kind.
     ///
     /// Apple MSP API, "BaseInteractiveMessage Dictionary".
-    func write(
-        to writer: inout JSONWriter, id: MessageID, version: String = "1.0", _ payload: JSONObject
-    ) {
+    func write(to writer: inout JSONWriter, id: MessageID, version: String = "1.0", _ payload: JSONObject) {
         writer.object("interactiveData") { writer in
             writer.fields(["bid": Interaction.businessExtension, "sessionIdentifier": sessionIdentifier])
             writer.object("data") { writer in

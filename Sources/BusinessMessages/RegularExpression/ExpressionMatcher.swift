@@ -100,8 +100,7 @@ struct ExpressionMatcher {
         case .end: position == text.count
         case .lineStart: position == 0 || text[position - 1].isLineBreak
         case .lineEnd: position == text.count || text[position].isLineBreak
-        case .lastLineEnd:
-            position == text.count || position == text.count - 1 && text[position].isLineBreak
+        case .lastLineEnd: position == text.count || position == text.count - 1 && text[position].isLineBreak
         case .wordBoundary: isWord(position - 1) != isWord(position)
         case .noWordBoundary: isWord(position - 1) == isWord(position)
         }

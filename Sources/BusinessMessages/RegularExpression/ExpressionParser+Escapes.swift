@@ -105,9 +105,7 @@ extension ExpressionParser {
     }
 
     /// Parses `^Lu`, `gc=Lu` or `Letter` and the closing mark; nil for a property that is not supported.
-    mutating func namedProperty(
-        until end: Unicode.Scalar
-    ) throws(InvalidExpression) -> ScalarSet? {
+    mutating func namedProperty(until end: Unicode.Scalar) throws(InvalidExpression) -> ScalarSet? {
         let isInverted = take("^")
         var name = ""
         while true {

@@ -263,8 +263,7 @@ extension ExpressionParser {
     private mutating func rangeOrSet() throws(InvalidExpression) -> ScalarSet? {
         guard let first = try setInClass() else { return nil }
         guard case .range(let low) = first, low.count == 1, !isAtOperator, next == "-",
-            at + 1 < scalars.count,
-            scalars[at + 1] != "]"
+            at + 1 < scalars.count, scalars[at + 1] != "]"
         else { return first }
         at += 1
         guard next != "[" else { return .union([first, .one("-")]) }

@@ -60,8 +60,7 @@ extension Checks {
         .invitationTemplate, allowed: "binaryChoice.engage.withImage binaryChoice.engage.noImage"
     ) { value in
         guard let name = value.textBytes, !name.isEmpty else { return false }
-        let parts = name.split(
-            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
+        let parts = name.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         return parts.count != 3 || !parts[0].elementsEqual("binaryChoice".utf8) || parts[1].isEmpty
             || !["withImage", "noImage"].contains { parts[2].elementsEqual($0.utf8) }
     }

@@ -21,15 +21,12 @@ extension Checks {
             Member(name: name, isRequired: isRequired, check: check)
         }
         return [
-            .required("type", oneOf(types, .messageType)),
-            envelope("id", uuid(.messageIdentifier)),
-            envelope("v", version),
-            envelope("sourceId", words), envelope("destinationId", words),
+            .required("type", oneOf(types, .messageType)), envelope("id", uuid(.messageIdentifier)),
+            envelope("v", version), envelope("sourceId", words), envelope("destinationId", words),
             .optional("locale", nullable(locale)), .optional("intent", text), .optional("group", text),
             .optional("body", text), .optional("subject", text),
-            .optional("attachments", list(of: attachment)),
-            .optional("richLinkData", richLink), .optional("richLinkDataRef", uploadedLink),
-            .optional("preview", preview),
+            .optional("attachments", list(of: attachment)), .optional("richLinkData", richLink),
+            .optional("richLinkDataRef", uploadedLink), .optional("preview", preview),
             .optional("interactiveData", interactiveData),
             .optional("interactiveDataRef", uploadedInteraction),
         ]

@@ -72,8 +72,7 @@ extension Checks {
     private static let assets: [Member] = [
         .optional(
             "image",
-            object(
-                "Rich Links", [.required("data", all(base64, linkImage)), .required("mimeType", words)])),
+            object("Rich Links", [.required("data", all(base64, linkImage)), .required("mimeType", words)])),
         .optional(
             "video", object("Rich Links", [.required("url", webAddress), .required("mimeType", words)])),
     ]

@@ -61,8 +61,7 @@ extension StringProtocol {
         let end = bracketed ?? place.firstIndex(of: UInt8(ascii: ":")) ?? place.endIndex
         let port = place[end...]
         return end > place.startIndex
-            && (port.isEmpty
-                || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isDigit))
+            && (port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(\.isDigit))
     }
 
     /// The scheme of a text that has `://`; nil without it, and for a scheme of more than 64 bytes.

@@ -40,9 +40,8 @@ extension Checks {
         .required(
             "pageIdentifier",
             text(atMost: maximumPageIdentifierCharacters, .pageIdentifier, mayBeEmpty: false)),
-        .required("type", oneOf(pageTypes, .pageType)),
-        .optional("title", text), .optional("subtitle", text), .optional("nextPageIdentifier", text),
-        .optional("submitForm", boolean),
+        .required("type", oneOf(pageTypes, .pageType)), .optional("title", text), .optional("subtitle", text),
+        .optional("nextPageIdentifier", text), .optional("submitForm", boolean),
     ]
 
     private static let page: Check = { value, inspection in
@@ -79,8 +78,7 @@ extension Checks {
                     "Types of Pages",
                     formItem + [
                         .optional("imageIdentifier", imageIdentifier), .optional("nextPageIdentifier", text),
-                    ]),
-                minimum: 1)),
+                    ]), minimum: 1)),
     ]
 
     private static let pickerPage: [Member] = [

@@ -121,9 +121,7 @@ extension Checks {
             .optional("style", oneOf(OutboundBubble.Style.allCases.map(\.rawValue), .bubbleStyle)),
         ])
 
-    static func checkBubbleMembers(
-        _ bubble: JSONValue, ofApp isApps: Bool, _ inspection: inout Inspection
-    ) {
+    static func checkBubbleMembers(_ bubble: JSONValue, ofApp isApps: Bool, _ inspection: inout Inspection) {
         let unseen =
             isApps
             ? ["imageIdentifier", "style"]

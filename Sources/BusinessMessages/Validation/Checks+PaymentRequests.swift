@@ -3,8 +3,7 @@ internal import BalloonJSON
 extension Checks {
     /// Checks `{"payment": {…}}`, which the server turns into an Apple Pay message.
     static let paymentMessage = object(
-        "PaymentRequest",
-        [.required("payment", requestedPayment)] + completedMessageMembers)
+        "PaymentRequest", [.required("payment", requestedPayment)] + completedMessageMembers)
 
     private static let requestedPayment = object(
         "PaymentRequest",
@@ -27,8 +26,7 @@ extension Checks {
                 object(
                     "PaymentRequest",
                     applePayMembers + [.optional("merchantIdentifier", serversMember(.paymentMember))]))
-        ],
-        then: all(unique(in: "shippingMethods", .shippingIdentifiers), checkSum))
+        ], then: all(unique(in: "shippingMethods", .shippingIdentifiers), checkSum))
 
     /// Checks that the request makes a valid ``PaymentSheet``, unless other checks have already found errors.
     private static func checkSum(of request: JSONValue, _ inspection: inout Inspection) {

@@ -52,11 +52,10 @@ extension Checks {
         "Payment.MerchantSession Dictionary",
         [
             .required("displayName", all(words, bytes(atMost: maximumDisplayNameBytes, .displayName))),
-            .required("epochTimestamp", timestamp),
-            .required("expiresAt", timestamp), .required("initiative", oneOf(["messaging"], .initiative)),
-            .required("initiativeContext", text), .required("merchantIdentifier", words),
-            .required("merchantSessionIdentifier", words), .optional("nonce", text),
-            .optional("signature", text), .optional("signedFields", list(of: text)),
+            .required("epochTimestamp", timestamp), .required("expiresAt", timestamp),
+            .required("initiative", oneOf(["messaging"], .initiative)), .required("initiativeContext", text),
+            .required("merchantIdentifier", words), .required("merchantSessionIdentifier", words),
+            .optional("nonce", text), .optional("signature", text), .optional("signedFields", list(of: text)),
             .optional("domainName", text), .optional("operationalAnalyticsIdentifier", any),
             .optional("retries", any), .optional("pspId", any),
         ],
@@ -113,8 +112,7 @@ extension Checks {
         ApplePayRequest.Capability.allCases.map(\.rawValue), .merchantCapability)
 
     private static let threeDSecure = refuse(.threeDSecure, allowed: "a list with supports3DS") { value in
-        value.kind == .array && value.count > 0
-            && !value.elements.contains { $0.equals("supports3DS") }
+        value.kind == .array && value.count > 0 && !value.elements.contains { $0.equals("supports3DS") }
     }
 
     /// The six card networks that Apple documents, and two from Apple's own tutorial.

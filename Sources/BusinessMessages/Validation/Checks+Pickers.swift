@@ -8,8 +8,7 @@ extension Checks {
         [
             .required("summaryText", words),
             .required("items", all(list(of: quickReplyItem), quickReplyCount)),
-        ],
-        then: unique(in: "items", .quickReplyIdentifiers))
+        ], then: unique(in: "items", .quickReplyIdentifiers))
 
     private static let quickReplyItem = object(
         "Quick-Reply.Items Dictionary",
@@ -68,8 +67,7 @@ extension Checks {
             .optional("imageIdentifier", imageIdentifier), .optional("location", location),
             .optional("timezoneOffset", all(integer, timezoneOffset)),
             .required("timeslots", list(of: timeslot, minimum: 1)),
-        ],
-        then: unique(in: "timeslots", .slotIdentifiers))
+        ], then: unique(in: "timeslots", .slotIdentifiers))
 
     private static let timezoneOffset = refuse(.timezoneOffset, allowed: "-720 to 840 minutes") {
         $0.int.map { !(-720...840).contains($0) } ?? false

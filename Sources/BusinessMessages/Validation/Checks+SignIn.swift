@@ -6,8 +6,7 @@ extension Checks {
 
     /// Checks `{"signIn": {…}}`, which the server turns into an authentication message.
     static let signInMessage = object(
-        "SignInRequest",
-        [.required("signIn", signIn)] + completedMessageMembers)
+        "SignInRequest", [.required("signIn", signIn)] + completedMessageMembers)
 
     /// The members of a message that the server turns into an interactive one, beside its request.
     static let completedMessageMembers: [Member] = [

@@ -72,9 +72,7 @@ enum Checks {
     }
 
     /// Checks that a value is a string of at most `maximum` Unicode scalars.
-    static func text(
-        atMost maximum: Int, _ rule: MessageRule, mayBeEmpty: Bool = true
-    ) -> Check {
+    static func text(atMost maximum: Int, _ rule: MessageRule, mayBeEmpty: Bool = true) -> Check {
         { value, inspection in
             guard mayBeEmpty ? isTextOrReport(value, &inspection) : isWordsOrReport(value, &inspection),
                 let length = value.string?.unicodeScalars.count, length > maximum

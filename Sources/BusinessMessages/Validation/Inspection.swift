@@ -21,9 +21,7 @@ struct Inspection {
     /// The section of the documentation that describes the current object.
     private var section = ""
 
-    init(
-        author: String = "Apple MSP API", now seconds: Int? = nil, maximumSteps: Int = Self.maximumSteps
-    ) {
+    init(author: String = "Apple MSP API", now seconds: Int? = nil, maximumSteps: Int = Self.maximumSteps) {
         self.author = author
         stepsLeft = maximumSteps
         // The time zone that is farthest ahead is 14 hours ahead of GMT.
@@ -80,9 +78,7 @@ struct Inspection {
     }
 
     /// Checks each member of an object as `section` describes it, and then runs `then` on the whole object.
-    mutating func inspect(
-        _ value: JSONValue, as members: [Member], in section: String, then: Check? = nil
-    ) {
+    mutating func inspect(_ value: JSONValue, as members: [Member], in section: String, then: Check? = nil) {
         let outer = self.section
         self.section = section
         defer { self.section = outer }

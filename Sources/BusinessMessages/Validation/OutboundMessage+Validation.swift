@@ -41,8 +41,7 @@ extension OutboundMessage {
     ) -> [MessageProblem] {
         do {
             let document = try JSONDocument(bytes, limits: MessageBounds.standard.json)
-            return problems(
-                in: document.root, needsEnvelope: needsEnvelope, for: capabilities, now: seconds)
+            return problems(in: document.root, needsEnvelope: needsEnvelope, for: capabilities, now: seconds)
         } catch {
             let position = error.position(in: bytes)
             let isLimit =

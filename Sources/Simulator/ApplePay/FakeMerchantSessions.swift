@@ -79,8 +79,7 @@ package final class FakeMerchantSessions: Sendable {
             certificateFile: directory + "/server.pem", keyFile: directory + "/server-key.pem",
             clientAuthoritiesFile: authoritiesFile)
         let route = HTTPRoute(.post, Self.path, body: .collected(maximumBytes: 65_536)) {
-            [weak self] request, _ in
-            self?.answer(request) ?? HTTPResponse(.serviceUnavailable)
+            [weak self] request, _ in self?.answer(request) ?? HTTPResponse(.serviceUnavailable)
         }
         let bound = try await server.start([route], tls: credentials)
         state.withLock { $0.origin = "https://\(bound)" }

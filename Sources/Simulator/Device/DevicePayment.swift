@@ -158,8 +158,7 @@ package struct DevicePayment: Sendable {
         if let url = payment["endpoints"]?["fallbackUrl"]?.string {
             sheet.takePage(
                 try await transport.send(
-                    TransportRequest(
-                        method: "GET", url: url, timeout: .seconds(30), allowsPlainHTTP: true)))
+                    TransportRequest(method: "GET", url: url, timeout: .seconds(30), allowsPlainHTTP: true)))
         }
         return sheet.outcome(.unavailable)
     }

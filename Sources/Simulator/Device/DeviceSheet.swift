@@ -112,8 +112,7 @@ package struct DeviceSheet: Sendable {
 
     private func write(_ kind: PaymentCallback.Kind, to writer: inout JSONWriter) {
         switch kind {
-        case .paymentMethodUpdate:
-            writer.object("paymentMethod") { $0.field("type", "Credit") }
+        case .paymentMethodUpdate: writer.object("paymentMethod") { $0.field("type", "Credit") }
         case .shippingContactUpdate: writeContact("shippingContact", isRedacted: true, to: &writer)
         case .shippingMethodUpdate: writeShippingMethod(to: &writer)
         case .paymentGateway:

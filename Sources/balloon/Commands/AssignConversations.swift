@@ -82,8 +82,7 @@ extension Conversations {
             let change: AssignmentChange =
                 to == .handler
                 ? .releaseToHandler(note: note)
-                : .releaseToWaiting(
-                    note: note, queue.map { Placement(queue: $0, rule: Placement.transfer) })
+                : .releaseToWaiting(note: note, queue.map { Placement(queue: $0, rule: Placement.transfer) })
             try await choice.change(options, ControlOperations.release) {
                 AssignmentRequest($0.business, $0.customer, change)
             }

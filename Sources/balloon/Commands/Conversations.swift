@@ -143,8 +143,7 @@ extension ReadingOptions {
         guard found.count == 1, let summary = found.first else {
             throw CommandFailure.unknownArgument(
                 "\"\(terminalText(customer))\"",
-                reason: found.isEmpty
-                    ? "matches no customer" : "matches \(found.count) conversations",
+                reason: found.isEmpty ? "matches no customer" : "matches \(found.count) conversations",
                 hint: found.isEmpty
                     ? "run balloon conversations list to see the customers"
                     : "give a longer identifier, or name the --business")

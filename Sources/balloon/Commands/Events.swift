@@ -21,8 +21,7 @@ struct Events: AsyncParsableCommand {
         func run() async throws {
             let filter = try filter.resolved(options)
             options.writeHeader("RECORD", "TIME", "STATUS", "BUSINESS", "CUSTOMER", "MESSAGE")
-            try options.journal().forEach(
-                where: filter.admits, options.write)
+            try options.journal().forEach(where: filter.admits, options.write)
         }
     }
 

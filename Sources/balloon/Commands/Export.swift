@@ -60,8 +60,7 @@ struct Export: AsyncParsableCommand {
         var export = try ExportFolder(folder, dataDirectory: data)
         for conversation in chosen {
             try export.add(
-                try files.lines(of: conversation.business, conversation.customer),
-                of: conversation.business)
+                try files.lines(of: conversation.business, conversation.customer), of: conversation.business)
         }
         if let customers { try export.addPayments(of: Set(customers)) }
         // The line comes first: a folder that gets its name is in the audit log.

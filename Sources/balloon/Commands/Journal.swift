@@ -12,8 +12,7 @@ struct JournalCommands: AsyncParsableCommand {
     /// `balloon journal repair`: removes lost records from a damaged journal.
     struct Repair: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract:
-                "Remove lost records from a damaged journal; a dry run without --yes.",
+            abstract: "Remove lost records from a damaged journal; a dry run without --yes.",
             discussion: """
                 Uses the running server, or locks the directory when none runs. Keeps the damaged files, and a \
                 report, in DATA/damaged/journal. Messages whose outcome is lost are delivered again; a message whose id is \

@@ -25,8 +25,7 @@ struct People: AsyncParsableCommand {
             guard let people = try JSONDocument(answer).root["people"]?.elements else { return }
             options.writeHeader("BUSINESS", "PEOPLE", "CONVERSATIONS")
             for business in people {
-                options.write(
-                    text(business), json: String(decoding: business.text, as: UTF8.self) + "\n")
+                options.write(text(business), json: String(decoding: business.text, as: UTF8.self) + "\n")
             }
         }
 
@@ -165,8 +164,7 @@ struct People: AsyncParsableCommand {
     }
 
     private static func change(
-        _ business: String, isOpen: Bool, _ text: String?, until: Timestamp? = nil,
-        _ options: ReadingOptions
+        _ business: String, isOpen: Bool, _ text: String?, until: Timestamp? = nil, _ options: ReadingOptions
     ) async throws {
         guard let presence = Presence(isOpen: isOpen, text: text, until: until) else { throw Self.badText }
         do {

@@ -38,8 +38,7 @@ extension People {
             if csv { return StandardStream.output.write(report.csv) }
             options.writeHeader(
                 by?.rawValue.uppercased() ?? "SUM", "CONVERSATIONS", "BOT", "PEOPLE", "UNANSWERED",
-                "HANDOFFS",
-                "FIRST P50", "P90", "LATER P50", "P90")
+                "HANDOFFS", "FIRST P50", "P90", "LATER P50", "P90")
             for (name, row) in report.rows {
                 options.write(text(name, row), json: jsonLine { row.write(name, to: &$0) })
             }

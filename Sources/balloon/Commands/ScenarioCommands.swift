@@ -38,8 +38,7 @@ struct ScenarioCommands: AsyncParsableCommand {
 
         func run() async throws {
             let scenarios = try files.map { ($0, try Scenario(file: $0)) }
-            let server = try await ScenarioServer(
-                choice, business: business, try log.start().logger)
+            let server = try await ScenarioServer(choice, business: business, try log.start().logger)
             let report = try await running {
                 try await play(scenarios, on: server)
             } stop: {

@@ -66,9 +66,8 @@ struct Send: AsyncParsableCommand {
         let server = try options.server()
         let request = SendRequest(
             business: try server.business(business), customer: CustomerID(to),
-            message: try content.document(),
-            files: try content.files(), wait: .seconds(wait), isAutomatic: autoReply,
-            person: try author(), takes: take)
+            message: try content.document(), files: try content.files(), wait: .seconds(wait),
+            isAutomatic: autoReply, person: try author(), takes: take)
         // The server checks the message too; this check reports problems before a connection or a file is
         // opened.
         let message: DecidedReply
@@ -86,8 +85,7 @@ struct Send: AsyncParsableCommand {
             timeout: request.wait + .seconds(10))
         guard let answer else {
             do {
-                return try await DirectSend.run(
-                    request, server.configuration, logger: LogOptions.start())
+                return try await DirectSend.run(request, server.configuration, logger: LogOptions.start())
             } catch let refusal as SendRefusal { throw CommandFailure.unsendable(refusal) }
         }
         guard let answer = ControlOperations.send.answer(answer) else {

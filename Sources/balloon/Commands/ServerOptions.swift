@@ -14,9 +14,8 @@ struct ServerOptions: ParsableArguments {
     /// Reads the addresses and secrets of the server; throws when `balloon dev` has not run in the directory.
     func server() throws -> KnownServer {
         if let config = place.config {
-            var configuration =
-                try ConfigurationLoader.load(
-                    file: config, environment: ProcessEnvironment.variables(), for: .customer)
+            var configuration = try ConfigurationLoader.load(
+                file: config, environment: ProcessEnvironment.variables(), for: .customer)
             configuration.dataDirectory = place.directory ?? configuration.dataDirectory
             return KnownServer(configuration)
         }

@@ -76,8 +76,7 @@ struct SimulatedCancellation: ParsableArguments {
         }
         guard response.status == 200, let root = (try? JSONDocument(response.body))?.root else {
             throw CommandFailure.refused(
-                status: response.status,
-                answer: terminalText(String(decoding: response.body, as: UTF8.self)))
+                status: response.status, answer: terminalText(String(decoding: response.body, as: UTF8.self)))
         }
         StandardStream.output.write(
             json ? String(decoding: root.text, as: UTF8.self) + "\n" : Self.text(root))

@@ -14,8 +14,7 @@ enum DoctorExamination {
     ) async throws -> DoctorFacts {
         let programs = ProgramCheck()
         var configuration = try ConfigurationLoader.load(
-            file: configurationFile, environment: ProcessEnvironment.variables(),
-            handlers: programs.handlers)
+            file: configurationFile, environment: ProcessEnvironment.variables(), handlers: programs.handlers)
         configuration.dataDirectory = dataDirectory ?? configuration.dataDirectory
         let path = configuration.dataDirectory
         var facts = DoctorFacts(

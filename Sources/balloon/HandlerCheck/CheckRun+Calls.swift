@@ -18,16 +18,13 @@ struct EventParameters: Sendable {
 }
 
 extension CheckRun {
-    mutating func parameters(_ event: HandlerCheck.Sample, attempt: Int, path: String?)
-        -> EventParameters
-    {
+    mutating func parameters(_ event: HandlerCheck.Sample, attempt: Int, path: String?) -> EventParameters {
         let delivery = "check-\(nextDelivery)"
         nextDelivery += 1
         var context = Context(
             event: event.event, replyFailure: event.replyFailure,
             conversation: Conversation(entries: event.history), deliveryID: DeliveryID(delivery),
-            attempt: attempt, deadline: .now + check.deadline,
-            logger: Logger(label: "check"))
+            attempt: attempt, deadline: .now + check.deadline, logger: Logger(label: "check"))
         context.consent = ConsentChange(event.event.message)
         return EventParameters(delivery: delivery, context: context, path: path)
     }

@@ -7,9 +7,7 @@ extension HandlerCheck.Sample {
     /// `file` is the name of the author's file; nil for a canned message.
     init(_ message: JSONDocument, file: String? = nil) {
         let attributes = MessageAttributes(
-            capabilities: [
-                .quickReply, .listPicker, .timePicker, .form, .authentication, .authentication2,
-            ],
+            capabilities: [.quickReply, .listPicker, .timePicker, .form, .authentication, .authentication2],
             locale: "en_US")
         self.init(event: InboundEvent.decode(message: message, attributes: attributes), file: file)
     }

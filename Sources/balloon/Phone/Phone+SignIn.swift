@@ -27,8 +27,7 @@ extension Phone {
         guard let end, end < 2 else { return nil }
         let device = SimulatedSignIn(user: Self.user(customer), declines: end == 1)
         do {
-            return try await device.answer(
-                to: request, of: customer.id, at: known.provider, over: transport)
+            return try await device.answer(to: request, of: customer.id, at: known.provider, over: transport)
         } catch is TransportError {
             throw InspectorProblem(.badGateway, "the provider or the server did not answer the device")
         } catch let error as SimulatorError {

@@ -71,8 +71,7 @@ struct PhoneScenarios: Sendable {
         }
         let isPlain = name.utf8.allSatisfy { $0.isDigit || $0.isLetter || "-_".utf8.contains($0) }
         guard isPlain, (1...64).contains(name.utf8.count) else {
-            throw InspectorProblem(
-                .badRequest, "a scenario's name has 1 to 64 letters, digits, - and _")
+            throw InspectorProblem(.badRequest, "a scenario's name has 1 to 64 letters, digits, - and _")
         }
         return "\(folder)/\(name).json"
     }

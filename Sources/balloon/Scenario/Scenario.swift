@@ -83,8 +83,7 @@ struct Scenario: Sendable {
         let root = try CommandFile.json(file).root
         do throws(Mistake) { try self.init(root) } catch {
             let (line, column) = error.value.position
-            throw .malformed(
-                path: terminalText("\(file):\(line):\(column)"), reason: error.reason)
+            throw .malformed(path: terminalText("\(file):\(line):\(column)"), reason: error.reason)
         }
     }
 
@@ -244,8 +243,7 @@ struct Scenario: Sendable {
     private static func seconds(_ value: JSONValue?, or missing: Double) throws(Mistake) -> Duration {
         guard let value else { return .milliseconds(Int(missing * 1000)) }
         guard let seconds = value.double, (0...longestWait).contains(seconds) else {
-            throw Mistake(
-                value: value, reason: "a time is a number of seconds up to \(Int(longestWait))")
+            throw Mistake(value: value, reason: "a time is a number of seconds up to \(Int(longestWait))")
         }
         return .milliseconds(Int(seconds * 1000))
     }
