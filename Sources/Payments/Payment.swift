@@ -70,6 +70,14 @@ package struct Payment: Hashable, Sendable {
         case lost
     }
 
+    /// An operator's decision about a reversal that is a dead letter.
+    package enum ReversalAction: Sendable {
+        /// The handler is asked again, until the lifetime of replies is over.
+        case retry
+        /// The handler is not asked any more.
+        case drop
+    }
+
     /// The consequence of a handler's outcome.
     package struct Settlement: Hashable, Sendable {
         /// The answer to the device.
@@ -269,21 +277,13 @@ package struct Payment: Hashable, Sendable {
         if isLast { _ = attempts[index].apply(.expired, at: now) }
     }
 
-    /// Retries the reversal of an attempt that is a dead letter; returns false when the attempt is not a dead
-    /// letter.
-    package mutating func retryReversal(_ id: String, at now: Timestamp) -> Bool {
-        apply(.retried, to: id, at: now)
-    }
-
-    /// Drops the reversal of an attempt that is a dead letter; returns false when the attempt is not a dead
-    /// letter.
-    package mutating func dropReversal(_ id: String, at now: Timestamp) -> Bool {
-        apply(.dropped, to: id, at: now)
-    }
-
-    private mutating func apply(_ event: PaymentAttempt.Event, to id: String, at now: Timestamp) -> Bool {
+    /// Retries or drops the reversal of an attempt that is a dead letter; returns false when the attempt is not a
+    /// dead letter.
+    package mutating func decideReversal(
+        _ id: String, _ action: ReversalAction, at now: Timestamp
+    ) -> Bool {
         guard let index = attempts.firstIndex(where: { $0.id == id }) else { return false }
-        return attempts[index].apply(event, at: now)
+        return attempts[index].apply(action == .retry ? .retried : .dropped, at: now)
     }
 
     /// Records whether a success reached the device; a success that never reached it is reversed.

@@ -236,20 +236,21 @@ import Testing
         // A reversal that still runs is no dead letter.
         var running = payment
         let (isRetried, isDropped) = (
-            running.retryReversal("a", at: Self.now), running.dropReversal("a", at: Self.now)
+            running.decideReversal("a", .retry, at: Self.now),
+            running.decideReversal("a", .drop, at: Self.now)
         )
         #expect(!isRetried && !isDropped && running == payment)
         reverse(&payment, isConfirmed: false, isLast: true)
         let later = Self.now.advanced(by: .seconds(5))
         var again = payment
-        let isAgain = again.retryReversal("a", at: later)
+        let isAgain = again.decideReversal("a", .retry, at: later)
         #expect(isAgain && again.reversals.first?.failures == 0)
         #expect(again.reversals.first?.changedAt == later)
-        let isGone = payment.dropReversal("a", at: later)
+        let isGone = payment.decideReversal("a", .drop, at: later)
         #expect(isGone && payment.attempts.first?.state == .dropped && !payment.isBusy)
         // The operator may have kept the charge.
         #expect(begin(&payment, "b") == .refused(.reversal))
-        let isDroppedAgain = payment.dropReversal("a", at: later)
+        let isDroppedAgain = payment.decideReversal("a", .drop, at: later)
         #expect(!isDroppedAgain)
     }
 

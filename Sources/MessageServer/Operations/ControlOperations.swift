@@ -1,6 +1,7 @@
 import BusinessMessages
 import Logging
 package import MessageStore
+import Payments
 
 /// The changes that operators make: on the control socket of a running server, or to the data directory without a server.
 ///
@@ -147,7 +148,7 @@ package enum ControlOperations {
     package static let dropReversals = decideReversals("/reversals/drop", .drop)
 
     private static func decideReversals(
-        _ path: String, _ action: ReversalDecision.Action
+        _ path: String, _ action: Payment.ReversalAction
     ) -> ControlOperation<[String], Nothing> {
         ControlOperation(path, .init([], [JSONField("attempts", \.self, .list(.text))]), .nothing) {
             attempts, scope in

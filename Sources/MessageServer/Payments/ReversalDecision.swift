@@ -7,15 +7,7 @@ import Payments
 /// An operator's decision about dead letters that are reversals of payment attempts.
 struct ReversalDecision: Sendable {
     /// The change that the decision makes to each attempt.
-    enum Action: Sendable {
-        /// The handler is asked again, until the lifetime of replies is over.
-        case retry
-        /// The handler is not asked any more.
-        case drop
-    }
-
-    /// The change.
-    let action: Action
+    let action: Payment.ReversalAction
     /// The keys of the attempts at the payment provider, 64 hexadecimal digits each.
     let attempts: [String]
 
@@ -54,12 +46,7 @@ struct ReversalDecision: Sendable {
             let changed = try await requests.update(name) {
                 [action] request, _ -> (OpenRequest, Payment)? in
                 guard var payload = request?.paymentPayload, let open = request else { return nil }
-                let isChanged =
-                    switch action {
-                    case .retry: payload.payment.retryReversal(id, at: now)
-                    case .drop: payload.payment.dropReversal(id, at: now)
-                    }
-                guard isChanged else { return nil }
+                guard payload.payment.decideReversal(id, action, at: now) else { return nil }
                 request?.set(payload)
                 return (open, payload.payment)
             }

@@ -116,7 +116,7 @@ import Testing
         }
         let under = try await PaymentUnderTest(handler, reversalLifetime: .zero)
         let id = Under.attempt()
-        func apply(_ action: ReversalDecision.Action, _ attempts: [String]) async throws {
+        func apply(_ action: Payment.ReversalAction, _ attempts: [String]) async throws {
             try await ReversalDecision(action: action, attempts: attempts).apply(
                 to: under.store.requests, under.records, at: under.clock.clock.now()
             ) { business, _ in under.settings[business]?.slug }
