@@ -146,8 +146,7 @@ extension APIOperations {
         watch.recordSign(in: ConversationID(business: business, customer: taken.customer))
         var answer = APIAnswer { writer in
             guard let facts else { return }
-            writer.key("conversation")
-            writer.raw(facts.answer(in: store.identity).body)
+            writer.raw("conversation", facts.answer(in: store.identity).body)
         }
         answer.audit = store.audit(taken.assignment.assignee, of: business, taken.customer)
         return answer

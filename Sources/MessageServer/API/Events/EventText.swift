@@ -92,8 +92,7 @@ enum EventText {
         writer.field("snoozedUntil", event.snoozedUntil?.rfc3339)
         if event.isTruncated { writer.field("truncated", true) }
         guard let line = event.line else { return }
-        writer.key("line")
-        writer.raw(numbers.shown(line: line))
+        writer.raw("line", numbers.shown(line: line))
     }
 }
 

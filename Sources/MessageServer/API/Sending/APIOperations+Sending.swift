@@ -87,8 +87,7 @@ extension APIOperations {
                 let warnings = try await sender.check(new, key, searching: search)
                 return APIAnswer { writer in
                     writer.field("outcome", "checked")
-                    writer.key("problems")
-                    writer.raw(message.list(warnings))
+                    writer.raw("problems", message.list(warnings))
                 }
             }
             let holder = sender.store.assignment(of: business.id, customer).person
