@@ -1,6 +1,7 @@
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
+import GatewayClient
 
 /// The formats of settings; each function returns the parsed value.
 enum SettingFormat {
@@ -122,24 +123,11 @@ enum SettingFormat {
             hint: "write https://HOST/PATH without user, query and fragment")
     }
 
-    /// A host suffix with a dot, or a loopback address with a port; in lower case.
+    /// A host suffix with a dot, or an address with a port; in lower case.
     static func downloadHost(_ text: String) throws(InvalidSetting) -> String {
-        if let address = SocketAddress(text), (address.port ?? 0) > 0,
-            text.first?.isNumber == true || text.first == "["
-        {
-            return text
-        }
-        let host = text.lowercased()
-        let labels = host.split(separator: ".", omittingEmptySubsequences: false)
-        let isNumeric = labels.last?.utf8.allSatisfy { (0x30...0x39).contains($0) } ?? true
-        guard labels.count > 1, labels.allSatisfy(isLabel), !isNumeric else {
-            throw InvalidSetting(
-                "is not a host suffix",
-                hint:
-                    "write it like icloud-content.com, or an address with its port like 127.0.0.1:9000"
-            )
-        }
-        return host
+        try checked(
+            text.lowercased(), DownloadPolicy.isEntry(text), "is not a host suffix",
+            hint: "write it like icloud-content.com, or an address with its port like 127.0.0.1:9000")
     }
 
     /// The path of a file or directory: not empty, and without a zero byte.
@@ -165,11 +153,6 @@ enum SettingFormat {
             text, (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(isSlugByte),
             "has a name that is not a slug", hint: "name the file with 1 to 64 of a-z, 0-9 and -, then .json")
     }
-}
-
-private func isLabel(_ label: Substring) -> Bool {
-    (1...63).contains(label.utf8.count) && label.first != "-" && label.last != "-"
-        && label.utf8.allSatisfy(isSlugByte)
 }
 
 /// Whether a byte may occur in the name of a business or a token.

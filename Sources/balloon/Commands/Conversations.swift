@@ -21,7 +21,7 @@ struct Conversations: AsyncParsableCommand {
                 A conversation that is not simply with its handler ends with its state: it waits for a person, is with a person, \
                 or is closed.
 
-                The command opens every conversation's file, because only the files name customers; with --state waiting, person or                 closed only those. A server with tokens has an index: GET /v1/businesses/{slug}/conversations.
+                The command opens every conversation's file, because only the files name customers; with --state waiting, person or closed only those. A server with tokens has an index: GET /v1/businesses/{slug}/conversations.
                 """)
 
         @Option(help: .business)

@@ -2,7 +2,6 @@ import BalloonPOSIX
 import HandlerBridges
 import HandlerKit
 import HandlerProtocol
-import Logging
 import MessageServer
 
 /// Judges the program by its answer to an event.

@@ -3,7 +3,6 @@ import HandlerBridges
 import HandlerKit
 import HandlerProtocol
 import Logging
-import Synchronization
 
 /// Checks whether a program is a reliable handler, and tells its author what to correct.
 struct HandlerCheck: Sendable {

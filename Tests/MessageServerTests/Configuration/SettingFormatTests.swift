@@ -34,7 +34,7 @@ import Testing
     @Test(arguments: [
         ("apple.com", "apple.com"), ("ICloud-Content.com", "icloud-content.com"),
         ("127.0.0.1:9000", "127.0.0.1:9000"),
-        ("[::1]:9000", "[::1]:9000"), ("a.b.c", "a.b.c"),
+        ("[::1]:9000", "[::1]:9000"), ("a.b.c", "a.b.c"), ("apple.com.", "apple.com."),
     ])
     func `a download host is a suffix or a loopback address with its port`(text: String, host: String) throws
     {
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "com", ".com", "apple.com.", "*.apple.com", "-a.com", "a-.com", "apple.com:443", "10.0.0.1:0",
+        "", "com", ".com", "a.0x7f", "*.apple.com", "-a.com", "a-.com", "apple.com:443", "10.0.0.1:0",
         "10.0.0.1",
         "127.0.0.1", "127.0.0.1:0", "a..b", "https://apple.com", "unix:/x.y", "a.1",
     ])
