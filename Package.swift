@@ -13,8 +13,6 @@ let testSettings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     // Each process of the compiler reads its whole module: few with many files each are faster (decision record 0348).
     .unsafeFlags(["-driver-batch-size-limit", "100"], .when(configuration: .debug)),
-    // What is shipped is stripped.
-    .unsafeFlags(["-gnone"], .when(configuration: .release)),
 ]
 
 /// Every Swift target that ships: strict memory safety besides.
