@@ -73,7 +73,9 @@ let package = Package(
         cTarget("CZlib", ["z"]),
         cTarget("COpenSSL", ["ssl", "crypto"]),
         cTarget("CCurl"),
+        cTarget("CPostgreSQL"),
         target("BalloonPOSIX", ["CLinux"]),
+        target("Replication", ["BalloonPOSIX", "CPostgreSQL"], [logging]),
         target("BalloonJSON"),
         target("BalloonMetrics"),
         target("BalloonWire", ["BalloonJSON", "COpenSSL", "CZlib"]),
@@ -122,7 +124,7 @@ let package = Package(
             [
                 "GatewayClient", "SignIn", "Payments", "RetentionClient", "RetentionMessages", "MessageStore",
                 "HandlerKit", "BalloonHTTP", "BalloonTLS", "BalloonTransport", "BalloonWire", "BalloonJSON",
-                "BalloonMetrics", "BalloonPOSIX", "BusinessMessages", "CWeb",
+                "BalloonMetrics", "BalloonPOSIX", "BusinessMessages", "Replication", "CWeb",
             ], [logging]),
         .executableTarget(
             name: "balloon",
@@ -131,7 +133,7 @@ let package = Package(
                 "Payments", "RetentionClient",
                 "RetentionMessages", "MessageStore", "HandlerProtocol", "HandlerKit", "BalloonHTTP",
                 "BalloonTransport", "BalloonWire",
-                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "CBuild", "CTemplates", logging,
+                "BalloonJSON", "BalloonPOSIX", "BusinessMessages", "Replication", "CBuild", "CTemplates", logging,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: swiftSettings),

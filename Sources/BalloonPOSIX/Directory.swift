@@ -76,8 +76,9 @@ package enum Directory {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Waits until the directory's entries are on disk (`fsync`).
+    /// Waits until the directory's entries are on disk (`fsync`), or in their ``DurableCopy``.
     package static func synchronize(_ path: String) throws(SystemError) {
+        if let kept = DurableCopies.of(path + "/.") { return try kept.copy.synchronize() }
         let directory = try descriptor(of: path)
         _ = try uninterrupted("fsync") { fsync(directory.raw) }
     }
@@ -90,7 +91,18 @@ package enum Directory {
 
     /// Renames `old` to `new`, replacing an existing entry.
     package static func rename(_ old: String, to new: String) throws(SystemError) {
-        _ = try uninterrupted("rename") { unsafe Glibc.rename(old, new) }
+        try change([old, new]) { () throws(SystemError) in
+            _ = try uninterrupted("rename") { unsafe Glibc.rename(old, new) }
+        }
+    }
+
+    /// Runs `change`, which changes the entries `paths`, and tells their ``DurableCopy``.
+    private static func change(
+        _ paths: [String], _ change: () throws(SystemError) -> Void
+    ) throws(SystemError) {
+        let kept = paths.compactMap { DurableCopies.of($0) }
+        guard let copy = kept.first?.copy else { return try change() }
+        try copy.change(kept.map(\.path), change)
     }
 
     /// Makes the file executable for everyone: mode 0755.
@@ -105,7 +117,9 @@ package enum Directory {
 
     /// Removes the file at `path` (`unlink`).
     package static func remove(_ path: String) throws(SystemError) {
-        _ = try uninterrupted("unlink") { unsafe unlink(path) }
+        try change([path]) { () throws(SystemError) in
+            _ = try uninterrupted("unlink") { unsafe unlink(path) }
+        }
     }
 
     /// Removes an empty directory.

@@ -35,7 +35,16 @@ package final class File: Sendable {
             case .creating: O_RDWR | O_CREAT | O_EXCL
             case .overwriting: O_RDWR | O_CREAT | O_NOFOLLOW
             }
-        descriptor = try Descriptor.open(regular: path, flags)
+        guard access == .creating || access == .overwriting, let kept = DurableCopies.of(path) else {
+            descriptor = try Descriptor.open(regular: path, flags)
+            return
+        }
+        var opened: Descriptor?
+        try kept.copy.change([kept.path]) { () throws(SystemError) in
+            opened = try Descriptor.open(regular: path, flags)
+        }
+        guard let opened else { throw SystemError("open", code: EIO) }
+        descriptor = opened
     }
 
     /// Writes all of `bytes` at the end of a file that was opened for appending.
@@ -84,19 +93,25 @@ package final class File: Sendable {
         }
     }
 
-    /// Waits until the file's content is on disk (`fdatasync`).
+    /// Waits until the file's content is on disk (`fdatasync`), or in its ``DurableCopy``.
     package func synchronizeData() throws(SystemError) {
+        if let kept = DurableCopies.of(raw) { return try kept.copy.synchronize(kept.path) }
         _ = try uninterrupted("fdatasync") { fdatasync(descriptor.raw) }
     }
 
-    /// Waits until the file's content and attributes are on disk (`fsync`).
+    /// Waits until the file's content and attributes are on disk (`fsync`), or in its ``DurableCopy``.
     package func synchronize() throws(SystemError) {
+        if let kept = DurableCopies.of(raw) { return try kept.copy.synchronize(kept.path) }
         _ = try uninterrupted("fsync") { fsync(descriptor.raw) }
     }
 
     /// Truncates the file, or extends it with zeros, to `sizeBytes`.
     package func truncate(to sizeBytes: Int) throws(SystemError) {
-        _ = try uninterrupted("ftruncate") { ftruncate(descriptor.raw, sizeBytes) }
+        let change = { () throws(SystemError) in
+            _ = try uninterrupted("ftruncate") { ftruncate(self.raw, sizeBytes) }
+        }
+        guard let kept = DurableCopies.of(raw) else { return try change() }
+        try kept.copy.change([kept.path], change)
     }
 
     /// Drops the file's pages from the system's cache, so that the next read is from the disk.

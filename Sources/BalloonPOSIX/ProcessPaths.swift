@@ -22,4 +22,14 @@ package enum ProcessPaths {
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }
+
+    /// Returns the path of an open file of this process; nil when the file has no name any more.
+    static func open(_ descriptor: Int32) -> String? {
+        let bytes = unsafe [CChar](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
+            // Sound: readlink writes at most as many bytes as the buffer has.
+            count = unsafe max(0, readlink("/proc/self/fd/\(descriptor)", buffer.baseAddress!, buffer.count))
+        }
+        let path = String(decoding: bytes.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return path.isEmpty || path.hasSuffix(" (deleted)") ? nil : path
+    }
 }

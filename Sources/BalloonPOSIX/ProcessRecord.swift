@@ -72,11 +72,13 @@ package struct ProcessRecord: Hashable, Sendable {
         text("/proc/\(id)/stat").map { $0.split(separator: ")").last?.split(separator: " ") ?? [] }
     }
 
-    private static var machine: String? {
+    /// The id of the machine's current start (random(4), `boot_id`).
+    package static var machine: String? {
         text("/proc/sys/kernel/random/boot_id")?.split(separator: "\n").first.map(String.init)
     }
 
-    static func text(_ path: String) -> String? {
+    /// The text of a small file of the kernel; nil when it cannot be read.
+    package static func text(_ path: String) -> String? {
         // 4 MiB is more than enough: an environment may have 2 MiB (execve(2), "Limits on size of arguments
         // and environment").
         guard let file = try? Descriptor.open(reading: path),

@@ -15,6 +15,12 @@ package enum SystemClock {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
+    /// The time since an arbitrary moment; monotonic, and it continues while the machine sleeps.
+    package static func sinceBoot() -> Duration {
+        let time = read(CLOCK_BOOTTIME)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
     /// Whole seconds since 1970-01-01 00:00 UTC.
     package static func secondsSince1970() -> Int { read(CLOCK_REALTIME_COARSE).tv_sec }
 

@@ -66,9 +66,12 @@ extension SystemError {
     /// `ENFILE`, `ENOMEM`).
     package var mayPass: Bool { [EIO, EMFILE, ENFILE, ENOMEM].contains(code) }
 
-    /// Whether every other write fails too, until an operator corrects the disk (`ENOSPC`, `EDQUOT`,
-    /// `EROFS`).
-    package var isDiskWide: Bool { code == ENOSPC || code == EDQUOT || code == EROFS }
+    /// A change that a ``DurableCopy`` does not keep in time (`ENOTCONN`).
+    package static let notKept = SystemError("database", code: ENOTCONN)
+
+    /// Whether every other write fails too, until an operator corrects the disk (`ENOSPC`, `EDQUOT`, `EROFS`) or a
+    /// ``DurableCopy`` answers again (`ENOTCONN`).
+    package var isDiskWide: Bool { [ENOSPC, EDQUOT, EROFS, ENOTCONN].contains(code) }
 }
 
 /// Repeats `call` while a signal interrupts it; throws a negative result as a ``SystemError``.

@@ -6,6 +6,7 @@ import GatewayClient
 package import HandlerKit
 package import Logging
 package import MessageStore
+package import Replication
 import SignIn
 import Synchronization
 
@@ -49,13 +50,13 @@ package final class RunningServer: Sendable {
     /// Composes a server: creates the handlers, opens the data directory and recovers from a crash.
     ///
     /// The journal and the conversations are written to `disk`; `lock` is the data directory's, if the caller holds
-    /// it. `recoveryDidAdvance` is called after each part of a recovery, from any thread. Throws a
+    /// it, and `owned` the store in PostgreSQL that keeps the directory. `recoveryDidAdvance` is called after each part of a recovery, from any thread. Throws a
     /// ``ConfigurationError`` when a handler is unknown or refuses its configuration, or when the certificate does
     /// not match its key. Also throws the store's errors.
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        lock: FileLock? = nil, disk: any StoreDisk = SystemDisk(), version: String = "unknown",
+        lock: FileLock? = nil, owned: OwnedStore? = nil, disk: any StoreDisk = SystemDisk(), version: String = "unknown",
         commit: String = "unknown", logLevels: LogLevels? = nil,
         recoveryDidAdvance: @escaping @Sendable () -> Void = {}
     ) throws {
@@ -72,6 +73,8 @@ package final class RunningServer: Sendable {
         var storeConfiguration = configuration.store.configuration(
             directory: configuration.dataDirectory)
         storeConfiguration.lock = lock
+        // Preallocated line feeds would be copied to the database.
+        if owned != nil { storeConfiguration.preparedBytes = 0 }
         storeConfiguration.disk = disk
         storeConfiguration.recoveryDidAdvance = recoveryDidAdvance
         storeConfiguration.keepsIndex =
@@ -79,6 +82,7 @@ package final class RunningServer: Sendable {
         // A quarter of the descriptors is for open conversations, because connections need most of the rest.
         storeConfiguration.maximumOpenConversations = min(max(128, maximumOpenFiles / 4), 16_384)
         let store = try Store.open(storeConfiguration, logger: logger)
+        owned?.observe { [weak store] in store?.record(isOwner: $0) }
         let current = CurrentConfiguration(configuration)
         let signIns = SignInSettings(current)
         let signInClient = try SignInClient()

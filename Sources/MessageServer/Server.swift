@@ -1,6 +1,8 @@
 package import BalloonPOSIX
 public import HandlerKit
 package import Logging
+import MessageStore
+import Replication
 import Synchronization
 
 /// The message server, for programs with their own handlers.
@@ -43,7 +45,8 @@ public enum Server {
     /// With a `source`, the configuration is reloaded on SIGHUP and when a file in the source's folders
     /// changes. Without one, SIGHUP keeps its default action. Stage events go to `observer`, or to the log
     /// without an observer. Operators can change `logLevels` through the control socket. A `standby` first waits
-    /// until no other process has the data directory open, and then reads the `source` again.
+    /// until no other process has the data directory open, and then reads the `source` again; so does a server whose store
+    /// is in PostgreSQL until it owns the store.
     package static func run(
         _ configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
@@ -64,13 +67,20 @@ public enum Server {
         let watch = source?.watch(logger) { hangup.yield() }
         let manager = ServiceNotifier()
         let startTime = StartExtension { report(.starting(within: $0), to: manager, logger) }
-        var (configuration, lock) = (configuration, nil as FileLock?)
+        var (configuration, lock, owned) = (configuration, nil as FileLock?, nil as OwnedStore?)
+        let standby = Standby(configuration: configuration, logger: logger)
         if isStandby {
-            let standby = Standby(configuration: configuration, logger: logger)
-            lock = try await standby.wait(until: { stop.isSent }) { startTime.advance() }
+            lock = try await standby.waitForLock(until: { stop.isSent }) { startTime.advance() }
             guard lock != nil else { return }
-            configuration = standby.latest(source)
         }
+        if let postgres = configuration.postgres {
+            let directory = configuration.dataDirectory
+            if lock == nil { lock = try Store.lockDirectory(directory) }
+            guard lock != nil else { throw StoreError.inUse(path: directory, process: nil) }
+            owned = try await standby.waitForStore(postgres, until: { stop.isSent }) { startTime.advance() }
+            guard owned != nil else { return }
+        }
+        if isStandby || owned != nil { configuration = standby.latest(source) }
         for warning in configuration.warnings {
             logger.warning("configuration warning", metadata: ["problem": "\(warning)"])
         }
@@ -84,7 +94,7 @@ public enum Server {
         }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,
-            inspector: inspector, lock: lock, version: version, commit: commit, logLevels: logLevels,
+            inspector: inspector, lock: lock, owned: owned, version: version, commit: commit, logLevels: logLevels,
             recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
         let addresses = try await server.start()
@@ -125,6 +135,7 @@ public enum Server {
         logger.notice("server stopping; waiting for work in flight")
         report(.stopping, to: manager, logger)
         if await server.stop(within: server.shutdownTime) {
+            await owned?.release()
             logger.notice("server stopped")
             limit.flushLog()
         } else if limit.hasBegun {

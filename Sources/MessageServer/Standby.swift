@@ -2,11 +2,12 @@ import BalloonHTTP
 import BalloonPOSIX
 import Logging
 import MessageStore
+import Replication
 
-/// A server that waits until no other process has its data directory open.
+/// A server that waits until it may serve.
 ///
-/// While it waits, it opens no file of the directory but `lock`, and its public listener answers `/livez` with 200 and
-/// every other request with 503, so that a proxy sends its requests to the other server.
+/// While it waits, its public listener answers `/livez` with 200 and every other request with 503, so that a proxy sends its
+/// requests to the other server.
 struct Standby {
     let configuration: ServerConfiguration
     let logger: Logger
@@ -14,22 +15,58 @@ struct Standby {
     /// The interval at which the lock is tried.
     private static let interval = Duration.milliseconds(100)
 
-    /// Waits for the lock of the data directory; returns nil when `isStopped` returns true or the task is cancelled.
+    /// Waits until no other process has the data directory open; no file of it is opened but `lock`.
     ///
-    /// `waits` is called at each attempt. Throws a ``StoreError`` when the directory cannot be locked, and a
-    /// `SystemError` when the address is in use.
-    func wait(until isStopped: () -> Bool, _ waits: () -> Void) async throws -> FileLock? {
-        if let lock = try Store.lockDirectory(configuration.dataDirectory) { return lock }
+    /// Returns nil when `isStopped` returns true or the task is cancelled. `waits` is called at each attempt. Throws a
+    /// ``StoreError`` when the directory cannot be locked, and a `SystemError` when the address is in use.
+    func waitForLock(until isStopped: () -> Bool, _ waits: () -> Void) async throws -> FileLock? {
+        try await wait(Self.interval, until: isStopped, waits) {
+            try Store.lockDirectory(configuration.dataDirectory)
+        }
+    }
+
+    /// Follows the owner of a store in PostgreSQL until this server is the owner; the caller holds the directory's lock.
+    ///
+    /// Returns nil and throws as ``waitForLock(until:_:)``, and throws a `ReplicaError` when the store cannot be joined.
+    func waitForStore(
+        _ settings: ReplicaSettings, until isStopped: () -> Bool, _ waits: () -> Void
+    ) async throws -> OwnedStore? {
+        let replica = try Replica(settings, directory: configuration.dataDirectory, logger: logger)
+        var failures = 0
+        return try await wait(Replica.interval, until: isStopped, waits) {
+            do {
+                let owned = try await replica.step()
+                failures = 0
+                return owned
+            } catch ReplicaError.unreachable(let reason) {
+                if failures % 100 == 0 {
+                    logger.error("the store's database cannot be used", metadata: ["reason": "\(reason)"])
+                }
+                failures += 1
+                return nil
+            }
+        }
+    }
+
+    /// Repeats `attempt` until it returns a value, and answers health checks meanwhile.
+    private func wait<Right>(
+        _ interval: Duration, until isStopped: () -> Bool, _ waits: () -> Void,
+        for attempt: () async throws -> Right?
+    ) async throws -> Right? {
+        if let right = try await attempt() { return right }
         let health = try await answerHealthChecks()
-        var lock: FileLock?
-        while lock == nil, !isStopped(), !Task.isCancelled {
+        var right: Right?
+        while right == nil, !isStopped(), !Task.isCancelled {
             waits()
-            try? await Task.sleep(for: Self.interval)
-            lock = try Store.lockDirectory(configuration.dataDirectory)
+            try? await Task.sleep(for: interval)
+            do { right = try await attempt() } catch {
+                await health?.stop(within: .zero)
+                throw error
+            }
         }
         await health?.stop(within: .zero)
-        if lock != nil { logger.notice("the data directory is free; the standby starts") }
-        return lock
+        if right != nil { logger.notice("the standby starts") }
+        return right
     }
 
     /// Returns the configuration of the source as it is now; the present one, after a log line, when it has errors.
@@ -62,7 +99,7 @@ struct Standby {
             ], shards: 1, logger: logger)
         let addresses = try await server.start()
         logger.notice(
-            "another process has the data directory; waiting as its standby",
+            "another server has the store; waiting as its standby",
             metadata: ["address": "\(addresses[0])"])
         return server
     }

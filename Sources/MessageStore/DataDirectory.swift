@@ -52,6 +52,8 @@ struct DataDirectory: Sendable {
     private var identityFile: String { path + "/identity" }
     private var recordKeyFile: String { path + "/record-key" }
     private var lockFile: String { path + "/lock" }
+    /// The file that says that a database keeps this directory's files.
+    private var replicaMark: String { path + "/replica" }
     var versionFile: String { path + "/VERSION" }
     /// The number of the data directory's format, which is independent of the program's version.
     static let formatVersion = 3
@@ -66,6 +68,7 @@ struct DataDirectory: Sendable {
     /// version file.
     func take(_ held: FileLock? = nil, isRestoring: Bool = false) throws(StoreError) -> FileLock {
         if !isRestoring { try checkRestored() }
+        if Directory.exists(replicaMark), DurableCopies.of(path + "/.") == nil { throw .copyOfDatabase(path: path) }
         let own = held == nil ? try lock() : nil
         guard let lock = held ?? own else {
             throw .inUse(path: path, process: FileLock.owner(of: lockFile))

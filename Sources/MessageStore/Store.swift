@@ -256,6 +256,12 @@ package final class Store: Sendable {
     /// Whether a disk write failed and deliveries are paused; never blocks.
     package var isHeldUp: Bool { gate.isHolding }
 
+    /// Pauses deliveries and replies while another server may have taken the store, and resumes them.
+    package func record(isOwner: Bool) {
+        gate.record(isOwner: isOwner)
+        if isOwner { outbox.wakeSender() }
+    }
+
     /// Stops leasing deliveries, writes and syncs all records, and unlocks the directory.
     ///
     /// Callers that wait for a delivery get nil; every later call fails with ``StoreError/closed``.

@@ -69,6 +69,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case backupRunning(process: Int32?)
     /// A restoration into this directory did not end: empty the directory, and restore again.
     case restoreUnfinished(path: String)
+    /// A database keeps the files of this directory, so a change in it alone would be lost: use a running server.
+    case copyOfDatabase(path: String)
     /// Stored files are being deleted or rewritten, and no backup may begin meanwhile: repeat the backup.
     case filesChanging
     /// The ledger of erasures that the data directory has used is not at this path.
@@ -130,6 +132,7 @@ extension StoreError: CustomStringConvertible {
             "a backup of the data directory is running"
                 + (process.map { " in process \($0)" } ?? "")
         case .restoreUnfinished(let path): "the restoration into \(path) did not end"
+        case .copyOfDatabase(let path): "\(path) is a copy of a store in PostgreSQL"
         case .filesChanging: "stored files are being deleted or rewritten"
         case .ledgerMissing(let path): "the ledger of erasures \(path) is missing"
         case .otherLedger(let path): "the ledger of erasures \(path) is not the one of this data directory"

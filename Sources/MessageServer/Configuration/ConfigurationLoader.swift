@@ -1,5 +1,6 @@
 import BalloonPOSIX
 package import HandlerKit
+package import Replication
 
 /// Loads a configuration from the server's file, the files of the businesses beside it, and the environment.
 package enum ConfigurationLoader {
@@ -113,6 +114,16 @@ package enum ConfigurationLoader {
             let document = ConfigurationFile.document(file, noting: &problems)
             return document.map { ServerFile($0.root, file: file, noting: &problems).settings.store }
                 ?? StoreSettings()
+        }
+    }
+
+    /// The database of the store in a server's file; nil when its disk keeps it.
+    package static func postgres(
+        file: String, environment: [String: String]
+    ) throws(ConfigurationError) -> ReplicaSettings? {
+        let reference = try store(file: file).postgres
+        return try withoutProblems {
+            reference?.resolved(in: environment, folder: ConfigurationFile.folder(of: file), noting: &$0)
         }
     }
 

@@ -36,6 +36,8 @@ struct FixedSetting: Sendable {
         FixedSetting("tls", \.tls),
         // The directory is locked, and its journal is open.
         FixedSetting("dataDirectory", \.dataDirectory),
+        // The store's owner is decided before the start.
+        FixedSetting("store/postgres", \.postgres),
         // A connection stays on its shard, which is a thread with buffers and open requests.
         FixedSetting("limits/shards", \.limits.shards),
         // The routes of a listener are made at the start.

@@ -2,6 +2,7 @@ package import BalloonHTTP
 package import BalloonPOSIX
 package import BalloonWire
 package import Payments
+package import Replication
 
 /// The complete configuration of one server, parsed into usable types.
 ///
@@ -55,6 +56,8 @@ package struct ServerConfiguration: Sendable {
     package var attachments = AttachmentSettings()
     /// The settings of the store.
     package var store = StoreSettings()
+    /// The database that keeps the data directory's files; nil when the disk does; JSON: `postgres` in `store`.
+    package var postgres: ReplicaSettings?
     /// The limits of sizes, counts and waits.
     package var limits = ServerLimits()
     /// The HTTP limits of `listen`.

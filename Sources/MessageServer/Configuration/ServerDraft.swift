@@ -1,6 +1,7 @@
 import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
+import Replication
 
 /// The server's settings during loading: the settings of the file, and of the environment, which override
 /// them.
@@ -12,6 +13,8 @@ struct ServerDraft {
     let referencedSecret: Setting?
     /// The MSP's previous secret, which the file references.
     let previousSecret: Setting?
+    /// The database of the store; nil without one or after a problem.
+    let postgres: ReplicaSettings?
     /// The TLS files; nil when there are none or after a problem.
     let tls: TLSFiles?
 
@@ -25,8 +28,9 @@ struct ServerDraft {
             ConfigurationFile.document(path, noting: &problems)
             .map { ServerFile($0.root, file: path, noting: &problems) } ?? ServerFile(unreadable: path)
         environment = EnvironmentSettings(
-            variables, named: [file.secret, file.previousSecret].compactMap { $0?.variableName },
-            noting: &problems)
+            variables,
+            named: [file.secret?.variableName, file.previousSecret?.variableName, file.settings.store.postgres?.variableName]
+                .compactMap(\.self), noting: &problems)
         // A reference is resolved only when it is used: when the environment gives the secret, its file may
         // be absent.
         referencedSecret =
@@ -37,6 +41,9 @@ struct ServerDraft {
             ? file.previousSecret?.resolved(
                 in: variables, folder: folder, hint: "set it to the previous secret, or remove the key",
                 noting: &problems) : nil
+        postgres =
+            purpose == .server
+            ? file.settings.store.postgres?.resolved(in: variables, folder: folder, noting: &problems) : nil
         // The TLS files are not read for a program that only needs to know whether the server uses TLS.
         tls =
             switch purpose {
@@ -72,6 +79,7 @@ struct ServerDraft {
         result.adminListen = adminListen ?? (purpose == .development ? .off : .standard)
         result.inspector = inspector
         result.tls = tls
+        result.postgres = postgres
         result.dataDirectory = dataDirectory ?? result.dataDirectory
         result.gateway = gateway
         return result

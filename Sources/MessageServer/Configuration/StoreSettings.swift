@@ -25,6 +25,8 @@ package struct StoreSettings: Sendable, Equatable {
     package var erasureLedgerDays: Int?
     /// How many days the audit log keeps a line.
     package var auditDays = 730
+    /// The database that keeps the data directory's files; nil when the disk does.
+    var postgres: PostgresReference?
 
     /// Creates the defaults of the store.
     package init() {
@@ -52,6 +54,7 @@ package struct StoreSettings: Sendable, Equatable {
         }
         settings.erasureLedgerDays = reader.integer("erasureLedgerDays", in: 1...36_500)
         reader.set(&settings.auditDays, "auditDays", in: 1...36_500)
+        settings.postgres = reader.object("postgres", PostgresReference.read)
         return settings
     }
 

@@ -33,7 +33,7 @@ extension StoreError {
         case .inUse, .unknownVersion, .noData, .alreadyDecided, .unknownReply, .beingSent,
             .alreadyResolved, .unknownRecord, .notFinished, .notReplayable, .notDead, .replyNotDead,
             .notPending, .changed, .assignment, .backupRunning, .filesChanging, .ledgerMissing, .otherLedger,
-            .restoreUnfinished:
+            .restoreUnfinished, .copyOfDatabase:
             .restart(reason: "\(self)")
         case .closed: .stop
         }

@@ -58,6 +58,14 @@ final class DiskCircuitBreaker: Sendable {
         hold(.conversations, error, since: count)
     }
 
+    /// Whether another server may have taken the store.
+    var isInDoubt: Bool { hint.load(ordering: .relaxed) & ReadyConversations.Holds.ownership.rawValue != 0 }
+
+    /// Pauses deliveries while another server may have taken the store.
+    func record(isOwner: Bool) {
+        if isOwner { release(.ownership) } else { hold(.ownership, SystemError.notKept) }
+    }
+
     private func hold(_ reason: ReadyConversations.Holds, _ error: any Error, since count: UInt64? = nil) {
         let isFirst = state.withLock { state in
             if let count, count != resumptionCount { return false }

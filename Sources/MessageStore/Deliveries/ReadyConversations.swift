@@ -37,6 +37,8 @@ struct ReadyConversations: Sendable {
         static let suspects = Holds(rawValue: 4)
         /// Messages that were recorded when the last process crashed are recorded first, one at a time.
         static let recording = Holds(rawValue: 8)
+        /// Another server may have taken the store.
+        static let ownership = Holds(rawValue: 16)
         let rawValue: UInt8
     }
 

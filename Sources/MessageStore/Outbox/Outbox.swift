@@ -107,6 +107,9 @@ final class Outbox: Sendable {
     /// The number of unreadable replies.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
 
+    /// Lets the sender look for replies.
+    func wakeSender() { wake.yield() }
+
     /// Stops sending the replies of these conversations until ``releaseHeld()``; lists still have them.
     func hold(_ conversations: Set<ConversationKey>) { state.withLock { $0.queue.hold(conversations) } }
 

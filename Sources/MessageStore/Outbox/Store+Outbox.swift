@@ -32,6 +32,7 @@ extension Store {
     ///
     /// Replies of a conversation are sent in the order of their decisions, one at a time.
     package func leaseReply(_ selection: OutboxSelection = .any()) -> OutboxEntry? {
+        if gate.isInDoubt { return nil }
         while let lease = outbox.lease(selection, at: SteadyClock.now()) {
             if let entry = entry(lease) { return entry }
         }

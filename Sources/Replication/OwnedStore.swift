@@ -1,0 +1,124 @@
+import BalloonPOSIX
+import Dispatch
+import Logging
+import Synchronization
+
+/// A store in PostgreSQL that this server owns, until it releases it or is silent for too long.
+package final class OwnedStore: Sendable {
+    private let copier: FileCopier
+    private let epoch: Int64
+    private let lease: Duration
+    private let logger: Logger
+    private let connect: @Sendable () throws(PostgresError) -> PostgresConnection
+    private let lost: @Sendable () -> Void
+    private let queue = DispatchQueue(label: "balloon.replica.beat")
+    private let watch = DispatchQueue(label: "balloon.replica.lease")
+    private let state: Mutex<State>
+
+    private struct State {
+        var mark: ReplicaMark
+        var marked = SystemClock.sinceBoot()
+        var connection: PostgresConnection?
+        /// When the last successful beat was sent.
+        var beat = SystemClock.sinceBoot()
+        var isReleased = false
+        var isCertain = true
+    }
+
+    private static let markInterval = Duration.seconds(30)
+
+    init(
+        _ copier: FileCopier, mark: ReplicaMark, epoch: Int64, lease: Duration, logger: Logger,
+        connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection,
+        lost: @escaping @Sendable () -> Void
+    ) {
+        (self.copier, self.epoch, self.lease, self.logger) = (copier, epoch, lease, logger)
+        (self.connect, self.lost) = (connect, lost)
+        state = Mutex(State(mark: mark))
+        DurableCopies.begin(copier)
+        queue.async { self.beatForEver() }
+    }
+
+    /// Calls `observer` with false when another server may soon have taken the store, two thirds of the lease after the last
+    /// beat, and with true when a beat succeeds again.
+    ///
+    /// Meanwhile nothing may reach handlers or Apple.
+    package func observe(_ observer: @escaping @Sendable (Bool) -> Void) {
+        let change = state.withLock { state -> Bool? in
+            let isCertain = SystemClock.sinceBoot() - state.beat < lease * 2 / 3
+            defer { state.isCertain = isCertain }
+            return isCertain == state.isCertain ? nil : isCertain
+        }
+        if let change { observer(change) }
+        watch.asyncAfter(deadline: .now() + (lease / 20).dispatchInterval) { [weak self] in
+            self?.observe(observer)
+        }
+    }
+
+    /// Gives the store to the others, after all changes; the data directory is closed.
+    ///
+    /// Without a database that answers, the others wait for the lease.
+    package func release() async { await queue.run { self.releaseNow() } }
+
+    private func releaseNow() {
+        do throws(SystemError) {
+            try copier.synchronize()
+            DurableCopies.end(copier)
+            copier.end()
+            try writeMark()
+        } catch {
+            logger.warning("the store was not released", metadata: ["reason": "\(error)"])
+            return
+        }
+        do throws(PostgresError) {
+            state.withLock { $0.isReleased = true }
+            try opened().run(
+                "UPDATE balloon.owner SET epoch = epoch + 1, replica = '' WHERE epoch = $1", [.number(epoch)])
+            logger.notice("the store is released")
+        } catch {
+            logger.warning("the store was not released", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func beatForEver() {
+        if state.withLock(\.isReleased) { return }
+        beat()
+        if state.withLock({ SystemClock.sinceBoot() - $0.marked >= Self.markInterval }) {
+            // A failure costs the next start some fetching.
+            try? writeMark()
+        }
+        queue.asyncAfter(deadline: .now() + (lease * 3 / 10).dispatchInterval) { [weak self] in
+            self?.beatForEver()
+        }
+    }
+
+    private func beat() {
+        let sent = SystemClock.sinceBoot()
+        do throws(PostgresError) {
+            let rows = try opened().run(
+                """
+                UPDATE balloon.replica SET beat = beat + 1, seen = now() WHERE id = $1
+                RETURNING (SELECT count(*) FROM balloon.owner WHERE epoch = $2)
+                """, [.text(state.withLock(\.mark.replica)), .number(epoch)], within: lease / 4)
+            guard rows.first?[0].number == 1 else { return lost() }
+            state.withLock { $0.beat = sent }
+        } catch {
+            state.withLock { $0.connection = nil }
+            logger.error("the store's database does not answer", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func opened() throws(PostgresError) -> PostgresConnection {
+        if let open = state.withLock({ $0.connection }) { return open }
+        let new = try connect()
+        state.withLock { $0.connection = new }
+        return new
+    }
+
+    private func writeMark() throws(SystemError) {
+        var mark = state.withLock(\.mark)
+        mark.through = try copier.beginMark()
+        try mark.write(in: copier.root)
+        state.withLock { $0.marked = SystemClock.sinceBoot() }
+    }
+}

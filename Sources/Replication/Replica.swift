@@ -1,0 +1,427 @@
+import BalloonPOSIX
+package import Logging
+
+/// A server of a store in PostgreSQL: it follows the owner into its own data directory, and takes the store when the owner has
+/// released it or is silent for the lease.
+///
+/// Its calls block, on a queue of its own.
+package actor Replica {
+    private let executor = QueueExecutor(label: "balloon.replica.follower")
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe executor.asUnownedSerialExecutor()
+    }
+    private let settings: ReplicaSettings
+    private let files: KeptFiles
+    private let logger: Logger
+    private var mark: ReplicaMark?
+    private var connection: PostgresConnection?
+    /// The last change that is in the directory; nil until the directory was compared with the store.
+    private var place: (number: Int64, path: String)?
+    private var seen: (owner: Owner, since: Duration, last: Duration)?
+    private var marked = Duration.zero
+
+    private struct Owner: Equatable {
+        var epoch: Int64
+        var replica: String
+        var beat: Int64
+    }
+
+    /// How often ``step()`` is meant to be called.
+    package static let interval = Duration.milliseconds(200)
+    private static let markInterval = Duration.seconds(30)
+    private static let pageFiles = 500
+    /// Pieces that are read at once.
+    private static let pagePieces = 16
+
+    /// Creates a replica for a directory that exists and whose lock the caller holds.
+    package init(
+        _ settings: ReplicaSettings, directory: String, logger: Logger
+    ) throws(ReplicaError) {
+        guard let root = ProcessPaths.resolved(directory) else {
+            throw .unusable("\(directory) does not exist")
+        }
+        (self.settings, self.logger, files) = (settings, logger, KeptFiles(root: root))
+    }
+
+    /// Copies the changes of the store into the directory, and takes the store if nobody has it; returns it then.
+    ///
+    /// Blocks for as long as there is something to copy. After ``ReplicaError/unreachable(_:)`` it can be called again.
+    package func step() throws(ReplicaError) -> OwnedStore? {
+        do {
+            let connection = try opened()
+            if place == nil { try join(connection) }
+            try follow(connection)
+            guard let epoch = try take(connection) else {
+                try markAtTimes(connection)
+                return nil
+            }
+            // Nobody writes any more, so this is all.
+            try follow(connection)
+            return try own(epoch, connection)
+        } catch {
+            (connection, place, seen) = (nil, nil, nil)
+            throw error as? ReplicaError ?? (error as? PostgresError).map(ReplicaError.init)
+                ?? .unusable("the data directory cannot be written: \(error)")
+        }
+    }
+
+    /// Creates the tables or adds what is missing.
+    package static func migrate(_ url: String) throws(ReplicaError) {
+        do throws(PostgresError) {
+            try ReplicaSchema.migrate(try PostgresConnection(url, name: "balloon migrate"))
+        } catch { throw ReplicaError(error) }
+    }
+
+    /// The servers that joined in the last day; reads only.
+    package static func list(_ url: String) throws(ReplicaError) -> [Member] {
+        do throws(PostgresError) {
+            let connection = try PostgresConnection(url, name: "balloon status")
+            try ReplicaSchema.check(connection)
+            return try connection.run(
+                """
+                SELECT r.id, r.host, r.id = o.replica, extract(epoch FROM now() - r.seen)::bigint,
+                    CASE WHEN r.id = o.replica THEN 0 ELSE (SELECT coalesce(max(number), 0) FROM balloon.file) - r.number END
+                FROM balloon.replica r CROSS JOIN balloon.owner o WHERE r.seen > now() - interval '1 day' ORDER BY r.host, r.id
+                """
+            ).map { row in
+                Member(
+                    id: row[0].text, host: row[1].text, isOwner: row[2].content == [1],
+                    secondsSinceSeen: Int(row[3].number), missingChanges: Int(row[4].number))
+            }
+        } catch { throw ReplicaError(error) }
+    }
+
+    /// A server that joined a store.
+    package struct Member: Sendable {
+        /// The name of its data directory.
+        package let id: String
+        /// The name of its machine.
+        package let host: String
+        /// Whether it has the store.
+        package let isOwner: Bool
+        /// The seconds since it last said that it lives; a follower does so every 30 seconds.
+        package let secondsSinceSeen: Int
+        /// How many changes a follower lacked when it last said so.
+        package let missingChanges: Int
+    }
+
+    /// Makes a directory that is no copy the content of an empty store, and returns the number of its files.
+    ///
+    /// The caller holds the directory's lock. An attempt that was interrupted is repeated from the beginning.
+    package func fill() throws(ReplicaError) -> Int {
+        do {
+            let connection = try opened()
+            let rows = try connection.run(
+                "SELECT (SELECT count(*) FROM balloon.file), (SELECT replica FROM balloon.owner)")
+            let unfinished = "copy"
+            guard rows.first?[0].number == 0 || rows.first?[1].text == unfinished else {
+                throw ReplicaError.unusable("the database has a store already")
+            }
+            guard try ReplicaMark(in: files.root) == nil else {
+                throw ReplicaError.unusable("the directory is a copy of a store in PostgreSQL already")
+            }
+            let taken = try connection.run(
+                "UPDATE balloon.owner SET epoch = epoch + 1, replica = $1 RETURNING epoch", [.text(unfinished)])
+            let epoch = taken.first?[0].number ?? 0
+            try connection.run("DELETE FROM balloon.piece", within: .seconds(600))
+            try connection.run("DELETE FROM balloon.file", within: .seconds(600))
+            let copier = makeCopier(epoch, after: 0) {}
+            var names: [String] = []
+            try files.forEach { name, _ in names.append(name) }
+            for start in stride(from: 0, to: names.count, by: 100) {
+                copier.note(Array(names[start..<min(start + 100, names.count)]))
+                while true {
+                    do throws(SystemError) {
+                        try copier.synchronize()
+                        break
+                    } catch {
+                        if copier.isEnded { throw ReplicaError.unusable("another copy has begun") }
+                    }
+                }
+            }
+            copier.end()
+            var mark = ReplicaMark(store: try store(connection))
+            mark.boot = ProcessRecord.machine ?? ""
+            mark.through = try lastNumber(connection)
+            try mark.write(in: files.root)
+            try connection.run("UPDATE balloon.owner SET replica = '' WHERE epoch = $1", [.number(epoch)])
+            return names.count
+        } catch {
+            throw error as? ReplicaError ?? (error as? PostgresError).map(ReplicaError.init)
+                ?? .unusable("\(error)")
+        }
+    }
+
+    private func connect(_ name: String) throws(PostgresError) -> PostgresConnection {
+        try PostgresConnection(settings.url, name: name)
+    }
+
+    private func opened() throws(PostgresError) -> PostgresConnection {
+        if let connection { return connection }
+        let new = try connect("balloon follower")
+        try new.runAll("SET lock_timeout = '1s'")
+        try ReplicaSchema.check(new)
+        connection = new
+        return new
+    }
+
+    private func store(_ connection: PostgresConnection) throws(PostgresError) -> String {
+        try connection.run("SELECT id FROM balloon.store").first?[0].text ?? ""
+    }
+
+    private func lastNumber(_ connection: PostgresConnection) throws(PostgresError) -> Int64 {
+        try connection.run("SELECT coalesce(max(number), 0) FROM balloon.file").first?[0].number ?? 0
+    }
+
+    /// Makes the directory what the store was at a moment between the beginning and the end of this call.
+    private func join(_ connection: PostgresConnection) throws {
+        let store = try store(connection)
+        var mark: ReplicaMark
+        if let found = try ReplicaMark(in: files.root) {
+            guard found.store == store else {
+                throw ReplicaError.unusable(
+                    "the data directory is a copy of another store than the database has; name another directory")
+            }
+            mark = found
+        } else {
+            var isEmpty = true
+            try files.forEach { _, _ in isEmpty = false }
+            guard isEmpty else {
+                throw ReplicaError.unusable(
+                    "the data directory has a store of its own; run balloon store copy, or name another directory")
+            }
+            mark = ReplicaMark(store: store)
+        }
+        try connection.run(
+            """
+            INSERT INTO balloon.replica VALUES ($1, $2, 0, 0, now())
+            ON CONFLICT (id) DO UPDATE SET host = excluded.host, seen = excluded.seen
+            """, [.text(mark.replica), .text(ReplicaMark.machine())])
+        let listed = Set(
+            String(
+                decoding: (try? File(files.absolute(ReplicaMark.changes), for: .reading).readAll()) ?? [],
+                as: UTF8.self
+            ).split(separator: "\n").map(String.init))
+        let number = try lastNumber(connection)
+        let boot = ProcessRecord.machine ?? ""
+        // A smaller number is that of a database that was restored from a backup.
+        let isTrusted = mark.boot == boot && !boot.isEmpty && mark.through <= number
+        // What is wrong with the directory stays known until it is mended.
+        if self.mark == nil { try mark.write(in: files.root) }
+        self.mark = mark
+        var last = ""
+        while true {
+            let rows = try connection.run(
+                "SELECT path, size, version, began, number FROM balloon.file WHERE path > $1 ORDER BY path LIMIT \(Self.pageFiles)",
+                [.text(last)])
+            for row in rows {
+                let file = try StoredFile(row)
+                let isSame = try isTrusted && file.number <= mark.through && !listed.contains(file.path)
+                    && sizeBytes(file.path) == file.sizeBytes
+                if !isSame { try fetch(file, connection) }
+            }
+            guard let end = rows.last else { break }
+            last = end[0].text
+        }
+        var found: [String] = []
+        try files.forEach { path, _ in
+            found.append(path)
+            if found.count == Self.pageFiles { try removeUnknown(&found, connection) }
+        }
+        try removeUnknown(&found, connection)
+        place = (number, "\u{10FFFF}")
+        try writeMark()
+    }
+
+    /// Removes the files that the store does not have, and empties the list.
+    private func removeUnknown(_ paths: inout [String], _ connection: PostgresConnection) throws {
+        let rows = try connection.run(
+            "SELECT path FROM balloon.file WHERE path = ANY($1) AND size >= 0", [.texts(paths)])
+        let known = Set(rows.map { $0[0].text })
+        for path in paths where !known.contains(path) { try Directory.remove(files.absolute(path)) }
+        paths = []
+    }
+
+    /// Copies the changes since the last call.
+    private func follow(_ connection: PostgresConnection) throws {
+        while let place {
+            let rows = try connection.run(
+                """
+                SELECT path, size, version, began, number FROM balloon.file WHERE (number, path) > ($1, $2)
+                ORDER BY number, path LIMIT \(Self.pageFiles)
+                """, [.number(place.number), .text(place.path)])
+            for row in rows {
+                let file = try StoredFile(row)
+                let size = try sizeBytes(file.path)
+                if file.began > place.number || size < 0 || size > file.sizeBytes || file.sizeBytes < 0 {
+                    try fetch(file, connection)
+                } else if try !append(file, from: size, connection) {
+                    try fetch(file, connection)
+                }
+                self.place = (file.number, file.path)
+            }
+            if rows.count < Self.pageFiles { return }
+        }
+    }
+
+    /// Returns the size of a file; -1 when there is none.
+    private func sizeBytes(_ path: String) throws(SystemError) -> Int64 {
+        let size = try SystemError.unlessMissing { () throws(SystemError) in
+            try File(files.absolute(path), for: .reading).sizeBytes()
+        }
+        return size.map(Int64.init) ?? -1
+    }
+
+    /// Replaces the file by what the store has, or removes it.
+    private func fetch(_ file: StoredFile, _ connection: PostgresConnection) throws {
+        let path = files.absolute(file.path)
+        if file.sizeBytes < 0 {
+            try SystemError.unlessMissing { () throws(SystemError) in try Directory.remove(path) }
+            return
+        }
+        try Directory.make(Directory.parent(of: path)) { _ in }
+        let temporary = path + ".replica.new"
+        try SystemError.unlessMissing { () throws(SystemError) in try Directory.remove(temporary) }
+        let new = try File(temporary, for: .appending)
+        // When pieces are missing, the file was changed again, and that change follows.
+        _ = try read(file, from: 0, connection) { try new.append($0) }
+        try Directory.rename(temporary, to: path)
+    }
+
+    /// Appends what the store has after `size`; false when its pieces begin elsewhere.
+    private func append(_ file: StoredFile, from size: Int64, _ connection: PostgresConnection) throws -> Bool {
+        if size == file.sizeBytes { return true }
+        var end: File?
+        return try read(file, from: size, connection) { bytes in
+            if end == nil { end = try File(files.absolute(file.path), for: .appending) }
+            try end?.append(bytes)
+        }
+    }
+
+    private func read(
+        _ file: StoredFile, from start: Int64, _ connection: PostgresConnection, _ body: ([UInt8]) throws -> Void
+    ) throws -> Bool {
+        var at = start
+        while at < file.sizeBytes {
+            let rows = try connection.run(
+                """
+                SELECT at, content FROM balloon.piece WHERE path = $1 AND version = $2 AND at >= $3 AND at < $4
+                ORDER BY at LIMIT \(Self.pagePieces)
+                """, [.text(file.path), .number(file.version), .number(at), .number(file.sizeBytes)],
+                within: .seconds(30))
+            if rows.isEmpty { return false }
+            for row in rows {
+                guard row[0].number == at else { return false }
+                let bytes = row[1].content
+                try body(bytes)
+                at += Int64(bytes.count)
+            }
+        }
+        return true
+    }
+
+    /// Takes the store if its owner has released it, is this directory's former server, or was silent for the lease; returns the epoch.
+    private func take(_ connection: PostgresConnection) throws -> Int64? {
+        guard let mark else { return nil }
+        let rows = try connection.run(
+            """
+            SELECT epoch, replica, coalesce((SELECT beat FROM balloon.replica WHERE id = owner.replica), -1)
+            FROM balloon.owner
+            """)
+        guard let row = rows.first else { return nil }
+        let owner = Owner(epoch: row[0].number, replica: row[1].text, beat: row[2].number)
+        let now = SystemClock.sinceBoot()
+        // A silence counts only while this replica looked all the time.
+        if let seen, seen.owner == owner, now - seen.last < settings.lease / 4 {
+            self.seen?.last = now
+        } else {
+            seen = (owner, now, now)
+        }
+        let isSilent = now - (seen?.since ?? now) >= settings.lease
+        guard owner.replica.isEmpty || owner.replica == mark.replica || isSilent else { return nil }
+        do throws(PostgresError) {
+            let taken = try connection.run(
+                """
+                UPDATE balloon.owner SET epoch = epoch + 1, replica = $2 WHERE epoch = $1
+                AND coalesce((SELECT beat FROM balloon.replica WHERE id = owner.replica), -1) = $3 RETURNING epoch
+                """, [.number(owner.epoch), .text(mark.replica), .number(owner.beat)])
+            return taken.first?[0].number
+        } catch {
+            guard error.isLockTimeout else { throw error }
+            // A transaction of the silent owner holds the row: end it, and try again with the next step.
+            try connection.run(
+                """
+                SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
+                WHERE application_name = $1 AND usename = current_user AND datname = current_database()
+                """, [.text("balloon \(owner.replica)")])
+            return nil
+        }
+    }
+
+    private func own(_ epoch: Int64, _ connection: PostgresConnection) throws -> OwnedStore? {
+        guard var mark else { return nil }
+        try writeMark()
+        mark = self.mark ?? mark
+        let lost: @Sendable () -> Void = { [logger] in
+            logger.critical("another server has taken the store; this one ends, so that it can follow")
+            StandardStream.error.write("error: another server has taken the store\n")
+            ProcessEnd.exitAtOnce(ProcessEnd.temporaryFailure)
+        }
+        let copier = makeCopier(epoch, after: try lastNumber(connection), lost: lost)
+        self.connection = nil
+        return OwnedStore(
+            copier, mark: mark, epoch: epoch, lease: settings.lease, logger: logger,
+            connect: { [settings] () throws(PostgresError) in
+                try PostgresConnection(settings.url, name: "balloon beat")
+            }, lost: lost)
+    }
+
+    private func makeCopier(
+        _ epoch: Int64, after number: Int64, lost: @escaping @Sendable () -> Void
+    ) -> FileCopier {
+        let name = "balloon \(mark?.replica ?? "copy")"
+        return FileCopier(
+            files, epoch: epoch, after: number, logger: logger,
+            connect: { [settings] () throws(PostgresError) in try PostgresConnection(settings.url, name: name) },
+            lost: lost)
+    }
+
+    private func markAtTimes(_ connection: PostgresConnection) throws {
+        guard SystemClock.sinceBoot() - marked >= Self.markInterval, let mark, let place else { return }
+        try writeMark()
+        try connection.run(
+            "UPDATE balloon.replica SET number = $2, seen = now() WHERE id = $1",
+            [.text(mark.replica), .number(place.number)])
+    }
+
+    private func writeMark() throws(SystemError) {
+        guard let place else { return }
+        mark?.through = place.number
+        mark?.boot = ProcessRecord.machine ?? ""
+        try mark?.write(in: files.root)
+        try SystemError.unlessMissing { () throws(SystemError) in
+            try Directory.remove(files.absolute(ReplicaMark.changes))
+        }
+        marked = SystemClock.sinceBoot()
+    }
+}
+
+/// A row of the table `file`.
+private struct StoredFile {
+    let path: String
+    let sizeBytes: Int64
+    let version: Int64
+    /// The change with which this version began to count.
+    let began: Int64
+    /// The last change.
+    let number: Int64
+
+    init(_ row: [PostgresValue]) throws(ReplicaError) {
+        (path, sizeBytes, version) = (row[0].text, row[1].number, row[2].number)
+        (began, number) = (row[3].number, row[4].number)
+        // The path names a file to write, so it must be one that an owner would write.
+        guard KeptFiles.keeps(path), !path.hasPrefix("/"), !path.split(separator: "/").contains(".."),
+            sizeBytes >= -1
+        else { throw .unusable("the database names a file that no data directory has") }
+    }
+}

@@ -1,0 +1,33 @@
+/// Where a store in PostgreSQL is, and how long its owner may be silent.
+package struct ReplicaSettings: Sendable, Equatable {
+    /// A URL or keywords as libpq takes them; it may have a password.
+    package var url: String
+    /// How long the owner's beat must not change before another replica takes the store.
+    package var lease: Duration
+
+    /// Creates settings.
+    package init(url: String, lease: Duration = .seconds(10)) { (self.url, self.lease) = (url, lease) }
+}
+
+/// A store in PostgreSQL that this program cannot join.
+package enum ReplicaError: Error, CustomStringConvertible {
+    /// The database cannot be reached at present; a later attempt may succeed.
+    case unreachable(String)
+    /// An attempt makes no sense until an operator has changed something.
+    case unusable(String)
+
+    init(_ error: PostgresError) {
+        switch error {
+        case .lost(let reason): self = .unreachable(reason)
+        case .refused("", _): self = .unusable("\(error)")
+        case .refused: self = .unreachable("\(error)")
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .unreachable(let reason): "the store's database cannot be used: \(reason)"
+        case .unusable(let reason): reason
+        }
+    }
+}
