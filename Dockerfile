@@ -26,7 +26,7 @@ FROM debian:bookworm-slim
 # tini-static is tini once more, for systems without a C library. The other files that are removed are lists, logs and old copies.
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
-        libssl3 zlib1g libcurl4 libstdc++6 ca-certificates tzdata tini \
+        libssl3 zlib1g libcurl4 libpq5 libstdc++6 ca-certificates tzdata tini \
     && rm -rf /var/lib/apt/lists/* /var/log/apt/* /var/log/dpkg.log /var/lib/dpkg/*-old /var/cache/debconf/*-old \
         /usr/bin/tini-static \
     && install --directory --owner=65532 --group=65532 --mode=0700 /data

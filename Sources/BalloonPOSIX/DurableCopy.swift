@@ -40,7 +40,9 @@ package enum DurableCopies {
     /// A path is absolute, or relative to the working directory; symbolic links above the directory are followed.
     package static func of(_ path: String) -> (copy: any DurableCopy, path: String)? {
         guard count.load(ordering: .relaxed) > 0 else { return nil }
-        let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.utf8.index(after: $0)...] } ?? path[...]
+        let name =
+            path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.utf8.index(after: $0)...] }
+            ?? path[...]
         // The file itself may be missing; its folder is not.
         guard let folder = ProcessPaths.resolved(Directory.parent(of: path)) else { return nil }
         return find(folder + "/" + name)

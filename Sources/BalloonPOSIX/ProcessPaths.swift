@@ -25,11 +25,10 @@ package enum ProcessPaths {
 
     /// Returns the path of an open file of this process; nil when the file has no name any more.
     static func open(_ descriptor: Int32) -> String? {
-        let bytes = unsafe [CChar](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
-            // Sound: readlink writes at most as many bytes as the buffer has.
-            count = unsafe max(0, readlink("/proc/self/fd/\(descriptor)", buffer.baseAddress!, buffer.count))
-        }
-        let path = String(decoding: bytes.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        // Sound: readlink writes at most as many bytes as the array has.
+        let count = unsafe max(0, readlink("/proc/self/fd/\(descriptor)", &bytes, bytes.count))
+        let path = String(decoding: bytes.prefix(count).map(UInt8.init(truncatingIfNeeded:)), as: UTF8.self)
         return path.isEmpty || path.hasSuffix(" (deleted)") ? nil : path
     }
 }

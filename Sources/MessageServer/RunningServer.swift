@@ -56,7 +56,8 @@ package final class RunningServer: Sendable {
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
-        lock: FileLock? = nil, owned: OwnedStore? = nil, disk: any StoreDisk = SystemDisk(), version: String = "unknown",
+        lock: FileLock? = nil, owned: OwnedStore? = nil, disk: any StoreDisk = SystemDisk(),
+        version: String = "unknown",
         commit: String = "unknown", logLevels: LogLevels? = nil,
         recoveryDidAdvance: @escaping @Sendable () -> Void = {}
     ) throws {

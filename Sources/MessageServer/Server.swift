@@ -94,7 +94,8 @@ public enum Server {
         }
         let server = try RunningServer(
             configuration: configuration, handlers: handlers, logger: logger, observer: observer,
-            inspector: inspector, lock: lock, owned: owned, version: version, commit: commit, logLevels: logLevels,
+            inspector: inspector, lock: lock, owned: owned, version: version, commit: commit,
+            logLevels: logLevels,
             recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
         let addresses = try await server.start()

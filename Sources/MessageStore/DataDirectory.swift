@@ -68,7 +68,9 @@ struct DataDirectory: Sendable {
     /// version file.
     func take(_ held: FileLock? = nil, isRestoring: Bool = false) throws(StoreError) -> FileLock {
         if !isRestoring { try checkRestored() }
-        if Directory.exists(replicaMark), DurableCopies.of(path + "/.") == nil { throw .copyOfDatabase(path: path) }
+        if Directory.exists(replicaMark), DurableCopies.of(path + "/.") == nil {
+            throw .copyOfDatabase(path: path)
+        }
         let own = held == nil ? try lock() : nil
         guard let lock = held ?? own else {
             throw .inUse(path: path, process: FileLock.owner(of: lockFile))

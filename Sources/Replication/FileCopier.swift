@@ -38,7 +38,7 @@ final class FileCopier: DurableCopy {
         /// The files with a change that no transaction has taken, in order.
         var order = Deque<String>()
         var changes: [String: Change] = [:]
-        /// Those who wait for the present transaction.
+        /// The waiters for the present transaction.
         var waiters: [String: [Waiter]] = [:]
         var isRunning = false
         var isEnded = false
@@ -46,7 +46,7 @@ final class FileCopier: DurableCopy {
         var replaced: File?
     }
 
-    /// What the database has of a file.
+    /// The row of a file in the database.
     private struct Kept {
         var sizeBytes: Int64
         var version: Int64
@@ -123,8 +123,8 @@ final class FileCopier: DurableCopy {
         try wait { Array(Set($0.changes.keys).union($0.waiters.keys)) }
     }
 
-    /// Notes files that the database does not have.
-    func note(_ names: [String]) {
+    /// Keeps files that the database does not have.
+    func keep(_ names: [String]) {
         state.withLock { state in
             for name in names { note(name, isReplaced: true, &state) }
             start(&state)
@@ -240,11 +240,12 @@ final class FileCopier: DurableCopy {
                 end()
                 lost()
             } catch {
-                // Nobody knows what the database has of these files now.
+                // The database may have these files as they were before, or as they are now.
                 work.kept = [:]
                 work.connection = nil
                 if failures % 100 == 0 {
-                    logger.error("the store cannot be written; trying again", metadata: ["reason": "\(error)"])
+                    logger.error(
+                        "the store cannot be written; trying again", metadata: ["reason": "\(error)"])
                 }
                 failures += 1
                 _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.1)
@@ -270,7 +271,9 @@ final class FileCopier: DurableCopy {
             let before = known[one.name]
             guard let file = one.file, let size = try? file.sizeBytes() else {
                 partial[one.name] = nil
-                if let before, before.sizeBytes >= 0 { batch.end(one.name, sizeBytes: -1, version: number, began: number) }
+                if let before, before.sizeBytes >= 0 {
+                    batch.end(one.name, sizeBytes: -1, version: number, began: number)
+                }
                 continue
             }
             let isNew = one.isReplaced || before.map { $0.sizeBytes < 0 || $0.sizeBytes > size } ?? true
@@ -297,7 +300,8 @@ final class FileCopier: DurableCopy {
             } else {
                 partial[one.name] = nil
                 batch.end(
-                    one.name, sizeBytes: at, version: version, began: part == nil ? before?.began ?? number : number)
+                    one.name, sizeBytes: at, version: version,
+                    began: part == nil ? before?.began ?? number : number)
             }
         }
         if !batch.isEmpty {

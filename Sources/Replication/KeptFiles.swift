@@ -10,7 +10,8 @@ struct KeptFiles: Sendable {
 
     /// The files that belong to one machine or are built anew.
     private static let own: Set<String> = [
-        mark, mark + ".changes", "lock", "calls", "control.sock", "backup.lock", "conversation-index", "dev.json",
+        mark, mark + ".changes", "lock", "calls", "control.sock", "backup.lock", "conversation-index",
+        "dev.json",
         "dev.starting.json", "phone.json",
     ]
     private static let ownFolders: Set<String> = ["handlers", "phone-files"]

@@ -71,7 +71,7 @@ package final class OwnedStore: Sendable {
             return
         }
         do throws(PostgresError) {
-            state.withLock { $0.isReleased = true }
+            endBeats()
             try opened().run(
                 "UPDATE balloon.owner SET epoch = epoch + 1, replica = '' WHERE epoch = $1", [.number(epoch)])
             logger.notice("the store is released")
@@ -79,6 +79,9 @@ package final class OwnedStore: Sendable {
             logger.warning("the store was not released", metadata: ["reason": "\(error)"])
         }
     }
+
+    /// Ends the beats, as the end of the process does.
+    func endBeats() { state.withLock { $0.isReleased = true } }
 
     private func beatForEver() {
         if state.withLock(\.isReleased) { return }
@@ -92,7 +95,8 @@ package final class OwnedStore: Sendable {
         }
     }
 
-    private func beat() {
+    /// Says once that the owner lives.
+    func beat() {
         let sent = SystemClock.sinceBoot()
         do throws(PostgresError) {
             let rows = try opened().run(

@@ -17,7 +17,9 @@ import Synchronization
         guard balloon_postgres_load() == 1 else { throw .refused("", "libpq5 is not installed") }
         switch unsafe balloon_postgres_is_safe(url) {
         case -1: throw .refused("", "the URL of the database is wrong")
-        case 0: throw .refused("", "a database on another machine needs sslmode=verify-full and sslrootcert in its URL")
+        case 0:
+            throw .refused(
+                "", "a database on another machine needs sslmode=verify-full and sslrootcert in its URL")
         default: break
         }
         guard
@@ -35,7 +37,8 @@ import Synchronization
             THEN 'remote_apply' ELSE 'on' END, false), current_setting('fsync'), current_setting('full_page_writes')
             """)
         guard rows.first?[1].text == "on", rows.first?[2].text == "on" else {
-            throw .refused("", "the database runs with fsync or full_page_writes off, so it loses what it confirmed")
+            throw .refused(
+                "", "the database runs with fsync or full_page_writes off, so it loses what it confirmed")
         }
     }
 

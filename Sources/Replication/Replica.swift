@@ -13,6 +13,8 @@ package actor Replica {
     private let settings: ReplicaSettings
     private let files: KeptFiles
     private let logger: Logger
+    private let lost: @Sendable () -> Void
+    private let now: @Sendable () -> Duration
     private var mark: ReplicaMark?
     private var connection: PostgresConnection?
     /// The last change that is in the directory; nil until the directory was compared with the store.
@@ -34,13 +36,23 @@ package actor Replica {
     private static let pagePieces = 16
 
     /// Creates a replica for a directory that exists and whose lock the caller holds.
+    ///
+    /// `lost` is called when another server has taken the store from the owner; without it the process ends with 75, so that
+    /// its supervisor starts it again and it follows.
     package init(
-        _ settings: ReplicaSettings, directory: String, logger: Logger
+        _ settings: ReplicaSettings, directory: String, logger: Logger, lost: (@Sendable () -> Void)? = nil,
+        now: @escaping @Sendable () -> Duration = SystemClock.sinceBoot
     ) throws(ReplicaError) {
         guard let root = ProcessPaths.resolved(directory) else {
             throw .unusable("\(directory) does not exist")
         }
-        (self.settings, self.logger, files) = (settings, logger, KeptFiles(root: root))
+        (self.settings, self.logger, self.now, files) = (settings, logger, now, KeptFiles(root: root))
+        self.lost =
+            lost ?? {
+                logger.critical("another server has taken the store; this one ends, so that it can follow")
+                StandardStream.error.write("error: another server has taken the store\n")
+                ProcessEnd.exitAtOnce(ProcessEnd.temporaryFailure)
+            }
     }
 
     /// Copies the changes of the store into the directory, and takes the store if nobody has it; returns it then.
@@ -55,7 +67,7 @@ package actor Replica {
                 try markAtTimes(connection)
                 return nil
             }
-            // Nobody writes any more, so this is all.
+            // The former owner cannot write any more, so this is all.
             try follow(connection)
             return try own(epoch, connection)
         } catch {
@@ -121,7 +133,8 @@ package actor Replica {
                 throw ReplicaError.unusable("the directory is a copy of a store in PostgreSQL already")
             }
             let taken = try connection.run(
-                "UPDATE balloon.owner SET epoch = epoch + 1, replica = $1 RETURNING epoch", [.text(unfinished)])
+                "UPDATE balloon.owner SET epoch = epoch + 1, replica = $1 RETURNING epoch",
+                [.text(unfinished)])
             let epoch = taken.first?[0].number ?? 0
             try connection.run("DELETE FROM balloon.piece", within: .seconds(600))
             try connection.run("DELETE FROM balloon.file", within: .seconds(600))
@@ -129,7 +142,7 @@ package actor Replica {
             var names: [String] = []
             try files.forEach { name, _ in names.append(name) }
             for start in stride(from: 0, to: names.count, by: 100) {
-                copier.note(Array(names[start..<min(start + 100, names.count)]))
+                copier.keep(Array(names[start..<min(start + 100, names.count)]))
                 while true {
                     do throws(SystemError) {
                         try copier.synchronize()
@@ -180,7 +193,8 @@ package actor Replica {
         if let found = try ReplicaMark(in: files.root) {
             guard found.store == store else {
                 throw ReplicaError.unusable(
-                    "the data directory is a copy of another store than the database has; name another directory")
+                    "the data directory is a copy of another store than the database has; name another directory"
+                )
             }
             mark = found
         } else {
@@ -188,7 +202,8 @@ package actor Replica {
             try files.forEach { _, _ in isEmpty = false }
             guard isEmpty else {
                 throw ReplicaError.unusable(
-                    "the data directory has a store of its own; run balloon store copy, or name another directory")
+                    "the data directory has a store of its own; run balloon store copy, or name another directory"
+                )
             }
             mark = ReplicaMark(store: store)
         }
@@ -206,7 +221,7 @@ package actor Replica {
         let boot = ProcessRecord.machine ?? ""
         // A smaller number is that of a database that was restored from a backup.
         let isTrusted = mark.boot == boot && !boot.isEmpty && mark.through <= number
-        // What is wrong with the directory stays known until it is mended.
+        // An interrupted comparison is made again, because the mark stays as it was.
         if self.mark == nil { try mark.write(in: files.root) }
         self.mark = mark
         var last = ""
@@ -216,7 +231,8 @@ package actor Replica {
                 [.text(last)])
             for row in rows {
                 let file = try StoredFile(row)
-                let isSame = try isTrusted && file.number <= mark.through && !listed.contains(file.path)
+                let isSame =
+                    try isTrusted && file.number <= mark.through && !listed.contains(file.path)
                     && sizeBytes(file.path) == file.sizeBytes
                 if !isSame { try fetch(file, connection) }
             }
@@ -289,7 +305,8 @@ package actor Replica {
     }
 
     /// Appends what the store has after `size`; false when its pieces begin elsewhere.
-    private func append(_ file: StoredFile, from size: Int64, _ connection: PostgresConnection) throws -> Bool {
+    private func append(_ file: StoredFile, from size: Int64, _ connection: PostgresConnection) throws -> Bool
+    {
         if size == file.sizeBytes { return true }
         var end: File?
         return try read(file, from: size, connection) { bytes in
@@ -299,7 +316,8 @@ package actor Replica {
     }
 
     private func read(
-        _ file: StoredFile, from start: Int64, _ connection: PostgresConnection, _ body: ([UInt8]) throws -> Void
+        _ file: StoredFile, from start: Int64, _ connection: PostgresConnection,
+        _ body: ([UInt8]) throws -> Void
     ) throws -> Bool {
         var at = start
         while at < file.sizeBytes {
@@ -330,7 +348,7 @@ package actor Replica {
             """)
         guard let row = rows.first else { return nil }
         let owner = Owner(epoch: row[0].number, replica: row[1].text, beat: row[2].number)
-        let now = SystemClock.sinceBoot()
+        let now = now()
         // A silence counts only while this replica looked all the time.
         if let seen, seen.owner == owner, now - seen.last < settings.lease / 4 {
             self.seen?.last = now
@@ -362,11 +380,6 @@ package actor Replica {
         guard var mark else { return nil }
         try writeMark()
         mark = self.mark ?? mark
-        let lost: @Sendable () -> Void = { [logger] in
-            logger.critical("another server has taken the store; this one ends, so that it can follow")
-            StandardStream.error.write("error: another server has taken the store\n")
-            ProcessEnd.exitAtOnce(ProcessEnd.temporaryFailure)
-        }
         let copier = makeCopier(epoch, after: try lastNumber(connection), lost: lost)
         self.connection = nil
         return OwnedStore(
@@ -382,12 +395,13 @@ package actor Replica {
         let name = "balloon \(mark?.replica ?? "copy")"
         return FileCopier(
             files, epoch: epoch, after: number, logger: logger,
-            connect: { [settings] () throws(PostgresError) in try PostgresConnection(settings.url, name: name) },
+            connect: { [settings] () throws(PostgresError) in try PostgresConnection(settings.url, name: name)
+            },
             lost: lost)
     }
 
     private func markAtTimes(_ connection: PostgresConnection) throws {
-        guard SystemClock.sinceBoot() - marked >= Self.markInterval, let mark, let place else { return }
+        guard now() - marked >= Self.markInterval, let mark, let place else { return }
         try writeMark()
         try connection.run(
             "UPDATE balloon.replica SET number = $2, seen = now() WHERE id = $1",
@@ -402,7 +416,7 @@ package actor Replica {
         try SystemError.unlessMissing { () throws(SystemError) in
             try Directory.remove(files.absolute(ReplicaMark.changes))
         }
-        marked = SystemClock.sinceBoot()
+        marked = now()
     }
 }
 

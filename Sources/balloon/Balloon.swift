@@ -13,7 +13,8 @@ import MessageServer
         version: BuildVersion.text,
         subcommands: [
             Serve.self, Dev.self, Simulate.self, Chat.self, Send.self, Attachments.self, Validate.self,
-            Convert.self, Conversations.self, JournalCommands.self, BackupCommand.self, RestoreCommand.self, StoreCommands.self,
+            Convert.self, Conversations.self, JournalCommands.self, BackupCommand.self, RestoreCommand.self,
+            StoreCommands.self,
             Export.self, Erase.self, Events.self, Replies.self, DeadLetters.self, Authentications.self,
             Onboarding.self, PaymentsCommand.self, Handlers.self, People.self, Texts.self,
             RetentionCommands.self, StatusCommand.self, LogLevelCommand.self, ScenarioCommands.self,

@@ -207,7 +207,8 @@ struct FailureReport {
         case .assignment: (.failed, "run balloon conversations list to see who answers the conversation")
         case .backupRunning: (.failed, "wait for its end, or end that process")
         case .restoreUnfinished: (.badData, "empty the directory, then run balloon restore again")
-        case .copyOfDatabase: (.usage, "run the command on the machine of the running server that has the store")
+        case .copyOfDatabase:
+            (.usage, "run the command on the machine of the running server that has the store")
         case .filesChanging: (.failed, "repeat the command in a minute")
         case .ledgerMissing, .otherLedger:
             (

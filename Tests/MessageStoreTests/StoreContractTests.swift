@@ -6,23 +6,45 @@ import Testing
 
 /// The promises of every kind of storage, tested only through the store's own methods.
 ///
-/// No test here names a path, a file, an offset or a segment; only ``Storage`` knows where the store keeps its data.
+/// No test here names a path, a file, an offset or a segment; only ``Storage`` knows where the store keeps its data. PostgreSQL is
+/// a third medium: scripts/failover-test runs servers on it.
 /// Tests of files are elsewhere.
 struct StoreContractTests {
+    /// Where the data is kept.
+    enum Medium: CaseIterable {
+        case disk
+        /// A copy elsewhere: each open gets a directory that has only what the copy kept.
+        case copy
+    }
+
     /// The storage of one test, and the stores that are opened on it one after the other.
-    private final class Storage: Sendable {
-        private let directory = TemporaryDirectory()
+    private final class Storage {
+        private let medium: Medium
+        private var directory = TemporaryDirectory()
+        private var copy: MemoryCopy?
+
+        init(_ medium: Medium) { self.medium = medium }
+
+        deinit { if let copy { DurableCopies.end(copy) } }
 
         func open(_ change: (inout StoreConfiguration) -> Void = { _ in }) throws -> Store {
+            if medium == .copy {
+                let former = copy
+                if let former { DurableCopies.end(former) }
+                directory = TemporaryDirectory()
+                let new = MemoryCopy(of: directory.path)
+                try former?.restore(into: new)
+                DurableCopies.begin(new)
+                copy = new
+            }
             var configuration = StoreConfiguration(directory: directory.file("data"))
+            if medium == .copy { configuration.preparedBytes = 0 }
             change(&configuration)
             let store = try Store.open(configuration, logger: LogCollector().logger)
             store.startRecording { try store.write($0, as: .text) }
             return store
         }
     }
-
-    private let storage = Storage()
 
     private func reply(_ id: String) -> DecidedReply {
         DecidedReply(id: MessageID(id), kind: .text, message: Array(#"{"id":"\#(id)","type":"text"}"#.utf8))
@@ -38,7 +60,9 @@ struct StoreContractTests {
         return await answers.wait(for: messages.count)
     }
 
-    @Test func `each message of a batch gets one answer of its own`() async throws {
+    @Test(arguments: Medium.allCases)
+    func `each message of a batch gets one answer of its own`(on medium: Medium) async throws {
+        let storage = Storage(medium)
         let store = try storage.open()
         store.limitPending([BusinessID("small"): 1], others: 1000)
         let results = await append(
@@ -53,7 +77,9 @@ struct StoreContractTests {
         #expect(await store.append(message("5")) == .failed(.closed))
     }
 
-    @Test func `a repeated message is detected, also after a restart`() async throws {
+    @Test(arguments: Medium.allCases)
+    func `a repeated message is detected, also after a restart`(on medium: Medium) async throws {
+        let storage = Storage(medium)
         let store = try storage.open()
         #expect(await store.append(message("1")) == .stored)
         try await store.finish(try await store.lease(), result: .handled)
@@ -65,10 +91,13 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test
-    func `messages of a conversation are leased one at a time, in order, and again until they are finished`()
+    @Test(arguments: Medium.allCases)
+    func `messages of a conversation are leased one at a time, in order, and again until they are finished`(
+        on medium: Medium
+    )
         async throws
     {
+        let storage = Storage(medium)
         let store = try storage.open()
         for id in ["1", "2"] { #expect(await store.append(message(id)) == .stored) }
         let first = try await store.lease()
@@ -91,9 +120,13 @@ struct StoreContractTests {
         #expect(await second.nextDelivery(for: business) == nil)
     }
 
-    @Test func `a leased message is in its conversation, and only once however often it was leased`()
+    @Test(arguments: Medium.allCases)
+    func `a leased message is in its conversation, and only once however often it was leased`(
+        on medium: Medium
+    )
         async throws
     {
+        let storage = Storage(medium)
         let store = try storage.open()
         #expect(await store.append(message("1")) == .stored)
         _ = try await store.lease()
@@ -105,9 +138,11 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test func `a decided outcome stays decided, and its replies keep their ids, bytes and order`()
+    @Test(arguments: Medium.allCases)
+    func `a decided outcome stays decided, and its replies keep their ids, bytes and order`(on medium: Medium)
         async throws
     {
+        let storage = Storage(medium)
         let store = try storage.open()
         #expect(await store.append(message("1")) == .stored)
         let delivery = try await store.lease()
@@ -137,8 +172,11 @@ struct StoreContractTests {
         await third.close()
     }
 
-    @Test func `a payload reference is resolved once, and its message is not delivered before`() async throws
+    @Test(arguments: Medium.allCases)
+    func `a payload reference is resolved once, and its message is not delivered before`(on medium: Medium)
+        async throws
     {
+        let storage = Storage(medium)
         let store = try storage.open()
         #expect(await store.append(message("1", reference: true)) == .stored)
         let reference = try #require(await store.nextReference())
@@ -151,7 +189,9 @@ struct StoreContractTests {
         await store.close()
     }
 
-    @Test func `a retried dead letter is delivered once more, as a new record`() async throws {
+    @Test(arguments: Medium.allCases)
+    func `a retried dead letter is delivered once more, as a new record`(on medium: Medium) async throws {
+        let storage = Storage(medium)
         let store = try storage.open()
         #expect(await store.append(message("1")) == .stored)
         let delivery = try await store.lease()
@@ -169,9 +209,13 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test func `a postponed delivery stays first, and its attempts are still counted after a restart`()
+    @Test(arguments: Medium.allCases)
+    func `a postponed delivery stays first, and its attempts are still counted after a restart`(
+        on medium: Medium
+    )
         async throws
     {
+        let storage = Storage(medium)
         let store = try storage.open()
         for id in ["1", "2"] { #expect(await store.append(message(id)) == .stored) }
         let first = try await store.lease()
@@ -188,7 +232,10 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test func `the delivery after a parked one can be leased, and reports the gap`() async throws {
+    @Test(arguments: Medium.allCases)
+    func `the delivery after a parked one can be leased, and reports the gap`(on medium: Medium) async throws
+    {
+        let storage = Storage(medium)
         let store = try storage.open()
         for id in ["1", "2"] { #expect(await store.append(message(id)) == .stored) }
         store.postpone(try await store.lease(), after: .seconds(3600), parks: true)
@@ -202,9 +249,11 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test func `a handler's state is that of the last decision, before and after a restart`()
+    @Test(arguments: Medium.allCases)
+    func `a handler's state is that of the last decision, before and after a restart`(on medium: Medium)
         async throws
     {
+        let storage = Storage(medium)
         let store = try storage.open()
         for (id, state) in [("1", #"{"n":1}"#), ("2", #"{"n":2}"#)] {
             #expect(await store.append(message(id)) == .stored)
@@ -220,7 +269,11 @@ struct StoreContractTests {
         await second.close()
     }
 
-    @Test func `a message that an operator drops ends once, and the next one can be leased`() async throws {
+    @Test(arguments: Medium.allCases)
+    func `a message that an operator drops ends once, and the next one can be leased`(on medium: Medium)
+        async throws
+    {
+        let storage = Storage(medium)
         let store = try storage.open()
         for id in ["1", "2"] { #expect(await store.append(message(id)) == .stored) }
         let first = try await store.lease()
@@ -234,7 +287,9 @@ struct StoreContractTests {
         await store.close()
     }
 
-    @Test func `a refused reply is retried with its id, and dropped once`() async throws {
+    @Test(arguments: Medium.allCases)
+    func `a refused reply is retried with its id, and dropped once`(on medium: Medium) async throws {
+        let storage = Storage(medium)
         let store = try storage.open()
         #expect(await store.append(message("1")) == .stored)
         let delivery = try await store.lease()

@@ -1,4 +1,4 @@
-"""Ends one of two servers of a data directory after the other, and compares what was answered with what is stored and handled."""
+"""Ends one of two servers of one store after the other, and compares what was answered with what is stored and handled."""
 
 import base64
 import collections
@@ -20,9 +20,16 @@ import time
 sys.path.insert(0, "scripts/loaded-server.d")
 sys.dont_write_bytecode = True
 import people
+from cluster import Cluster
 from loaded_server import BUSINESS, SECRET, token
 
 LIMIT = 10
+# The lease of the owner of a store in PostgreSQL, in seconds.
+LEASE = 3
+# How a round ends the present server, in turn.
+KINDS = ["kill", "kill", "stop"]
+# With PostgreSQL, it is also frozen for twice the lease, started again at once, and the database is killed.
+KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "database", "restart"]
 
 
 class Customer(threading.Thread):
@@ -65,8 +72,16 @@ class Customer(threading.Thread):
 
 
 class Servers:
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
+    """Two servers: of one data directory, or with a `cluster` of PostgreSQL of one each."""
+
+    def __init__(self, program, folder, cluster):
+        self.program, self.folder, self.cluster = program, folder, cluster
+        self.environment = {**os.environ, "BALLOON_SECRET": base64.b64encode(SECRET).decode()}
+        store = {}
+        if cluster:
+            cluster.create("balloon")
+            self.environment["BALLOON_POSTGRES"] = cluster.address + " dbname=balloon"
+            store = {"store": {"postgres": {"url": {"env": "BALLOON_POSTGRES"}, "leaseSeconds": LEASE}}}
         here = pathlib.Path("scripts/failover-test.d").resolve()
         (folder / "businesses").mkdir()
         (folder / "businesses" / "one.json").write_text(json.dumps({
@@ -82,14 +97,20 @@ class Servers:
         for index, port in enumerate(self.admin_ports):
             (folder / f"server-{index}.json").write_text(json.dumps({
                 "mspID": "m", "secret": {"env": "BALLOON_SECRET"}, "adminListen": f"127.0.0.1:{port}", "api": people.API,
-                "gateway": {"url": f"http://127.0.0.1:{self.gateway.server_port}/v1"}}))
+                "gateway": {"url": f"http://127.0.0.1:{self.gateway.server_port}/v1"}, **store}))
+        if cluster:
+            subprocess.run(
+                [program, "store", "migrate", "--config", str(folder / "server-0.json")], env=self.environment, check=True,
+                stdout=subprocess.DEVNULL)
+
+    def data(self, index):
+        return self.folder / (f"data-{index}" if self.cluster else "data")
 
     def start(self, index):
-        environment = {**os.environ, "BALLOON_SECRET": base64.b64encode(SECRET).decode()}
         self.processes[index] = subprocess.Popen(
-            [self.program, "serve", "--config", str(self.folder / f"server-{index}.json"), "--data", str(self.folder / "data"),
+            [self.program, "serve", "--config", str(self.folder / f"server-{index}.json"), "--data", str(self.data(index)),
              "--listen", f"127.0.0.1:{self.ports[index]}", "--standby"],
-            env=environment, stdout=subprocess.DEVNULL, stderr=open(self.folder / f"log-{index}", "ab"))
+            env=self.environment, stdout=subprocess.DEVNULL, stderr=open(self.folder / f"log-{index}", "ab"))
         self.wait(index, "/livez")
 
     def wait(self, index, path):
@@ -110,79 +131,116 @@ class Servers:
         self.processes[index].send_signal(number)
         return self.processes[index].wait(60)
 
+    def end_by(self, kind, active):
+        """Ends the present server or its database; returns the server that answers then."""
+        other = active if kind in ("database", "restart") else 1 - active
+        status, expected = None, {"kill": -9, "restart": -9, "stop": 0, "freeze": 75}.get(kind)
+        if kind == "database":
+            self.cluster.kill()
+            time.sleep(LEASE + 1)
+            self.cluster.start()
+        elif kind == "freeze":
+            self.processes[active].send_signal(signal.SIGSTOP)
+            time.sleep(2 * LEASE)
+            self.wait(other, "/readyz")
+            status = self.end(active, signal.SIGCONT)
+        else:
+            status = self.end(active, signal.SIGTERM if kind == "stop" else signal.SIGKILL)
+            if kind == "restart":
+                self.start(active)
+        if status != expected:
+            sys.exit(f"failover-test: {kind}: the server ended with {status}\n" + (self.folder / f"log-{active}").read_text()[-2000:])
+        self.wait(other, "/readyz")
+        return other
+
 
 def main():
-    program, rounds = os.path.abspath(sys.argv[1]), int(sys.argv[2])
+    program, rounds, has_postgres = os.path.abspath(sys.argv[1]), int(sys.argv[2]), "--postgres" in sys.argv
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        servers = Servers(program, folder)
-        servers.start(0)
-        servers.wait(0, "/readyz")
-        servers.start(1)
-        customers = [Customer(servers.ports, word) for word in ("ann", "bob", "cleo", "dora")]
-        askers = [Customer(servers.ports, word, asks=True) for word in ("eve", "fred")]
-        staff_ends = threading.Event()
-        staff = [people.Person(servers.admin_ports, f"p{number}", staff_ends) for number in range(1, 7)]
-        for one in customers + askers + staff:
-            one.start()
-        active, rounds_of = 0, collections.defaultdict(list)
-        for number in range(rounds):
-            time.sleep(0.3 + number % 5 * 0.07)
-            kind = signal.SIGTERM if number % 3 == 2 else signal.SIGKILL
-            begun = time.monotonic()
-            status = servers.end(active, kind)
-            if status != (0 if kind == signal.SIGTERM else -kind):
-                sys.exit(f"failover-test: the server ended with {status}\n" + (folder / f"log-{active}").read_text()[-2000:])
-            servers.wait(1 - active, "/readyz")
-            rounds_of[kind.name].append((begun, time.monotonic()))
+        cluster = Cluster(folder) if has_postgres else None
+        try:
+            run(program, rounds, folder, cluster)
+        finally:
+            if cluster:
+                cluster.stop()
+                subprocess.run([*cluster.prefix, "rm", "-r", str(cluster.data)], stderr=subprocess.DEVNULL)
+
+
+def run(program, rounds, folder, cluster):
+    servers = Servers(program, folder, cluster)
+    servers.start(0)
+    servers.wait(0, "/readyz")
+    servers.start(1)
+    customers = [Customer(servers.ports, word) for word in ("ann", "bob", "cleo", "dora")]
+    askers = [Customer(servers.ports, word, asks=True) for word in ("eve", "fred")]
+    staff_ends = threading.Event()
+    staff = [people.Person(servers.admin_ports, f"p{number}", staff_ends) for number in range(1, 7)]
+    for one in customers + askers + staff:
+        one.start()
+    active, rounds_of = 0, collections.defaultdict(list)
+    for number in range(rounds):
+        time.sleep(0.3 + number % 5 * 0.07)
+        kinds = KINDS_WITH_POSTGRES if cluster else KINDS
+        kind = kinds[number % len(kinds)]
+        begun = time.monotonic()
+        other = servers.end_by(kind, active)
+        rounds_of[kind].append((begun, time.monotonic()))
+        if other != active:
             servers.start(active)
-            active = 1 - active
-        for one in customers + askers:
-            one.ends.set()
-        for one in customers + askers:
-            one.join()
-        if servers.end(1 - active, signal.SIGTERM) != 0:
-            sys.exit("failover-test: the standby did not end with 0")
-        expected = {text for customer in customers for text in customer.answered}
-        asked = [text for asker in askers for text in asker.answered]
+            active = other
+    for one in customers + askers:
+        one.ends.set()
+    for one in customers + askers:
+        one.join()
+    if not cluster and servers.end(1 - active, signal.SIGTERM) != 0:
+        sys.exit("failover-test: the standby did not end with 0")
+    expected = {text for customer in customers for text in customer.answered}
+    asked = [text for asker in askers for text in asker.answered]
 
-        def is_settled():
-            return (expected <= set((folder / "handled").read_text().split()) and len(servers.gateway.texts) >= len(asked)
-                    and not any(staff[0].call("GET", f"/conversations?state={state}")[1]["conversations"] for state in ("waiting", "person")))
+    def is_settled():
+        return (expected <= set((folder / "handled").read_text().split()) and len(servers.gateway.texts) >= len(asked)
+                and not any(staff[0].call("GET", f"/conversations?state={state}")[1]["conversations"] for state in ("waiting", "person")))
 
-        limit = time.monotonic() + 60
-        while time.monotonic() < limit and not is_settled():
-            time.sleep(0.1)
-        staff_ends.set()
-        for person in staff:
-            person.join()
+    limit = time.monotonic() + 60
+    while time.monotonic() < limit and not is_settled():
+        time.sleep(0.1)
+    staff_ends.set()
+    for person in staff:
+        person.join()
+    if servers.end(active, signal.SIGTERM) != 0:
+        sys.exit("failover-test: the last server did not end with 0")
+    if cluster:
+        # The other one has taken the store, with what it copied.
+        active = 1 - active
+        servers.wait(active, "/readyz")
         servers.end(active, signal.SIGTERM)
-        faults = [fault for person in staff for fault in person.faults]
-        handled = set((folder / "handled").read_text().split())
-        stored, holders = collections.defaultdict(list), collections.defaultdict(list)
-        for path in (folder / "data" / "conversations").rglob("*.jsonl"):
-            for line in map(json.loads, path.read_text().splitlines()):
-                if line.get("direction") == "inbound":
-                    stored[line["customer"]].append(line["id"])
-                elif line.get("kind") == "assignment":
-                    holders[line["customer"]].append(line["message"].get("person", {}).get("id"))
-        for customer in customers:
-            if stored[f"urn:mbid:{customer.name}"] != customer.answered:
-                faults.append(f"{customer.name}: {len(customer.answered)} answered, {len(stored[f'urn:mbid:{customer.name}'])} stored, or in another order")
-        if expected - handled:
-            faults.append(f"{len(expected - handled)} messages reached no handler, such as {sorted(expected - handled)[0]}")
-        for text in asked:
-            faults += people.faults(f"urn:mbid:{text}", stored, holders, servers.gateway.texts)
-        answers = sorted(one for customer in customers for one in customer.times)
-        gaps = list(zip(answers, answers[1:]))
-        for kind, spans in rounds_of.items():
-            silent = [max(after - before for before, after in gaps if before < end + 0.2 and after > begun) for begun, end in spans]
-            print(f"failover-test: {len(silent)} x {kind}: no message was answered for {statistics.median(silent):.2f} s (median), {max(silent):.2f} s (longest)")
-        answered = sum(person is not None for one in holders.values() for person in one)
-        print(f"failover-test: {len(expected)} messages answered, {len(asked)} customers asked for a person, {answered} times a person had one, {len(faults)} faults")
-        for fault in faults:
-            print("  " + fault)
-        sys.exit(1 if faults else 0)
+    faults = [fault for person in staff for fault in person.faults]
+    handled = set((folder / "handled").read_text().split())
+    stored, holders = collections.defaultdict(list), collections.defaultdict(list)
+    for path in (servers.data(active) / "conversations").rglob("*.jsonl"):
+        for line in map(json.loads, path.read_text().splitlines()):
+            if line.get("direction") == "inbound":
+                stored[line["customer"]].append(line["id"])
+            elif line.get("kind") == "assignment":
+                holders[line["customer"]].append(line["message"].get("person", {}).get("id"))
+    for customer in customers:
+        if stored[f"urn:mbid:{customer.name}"] != customer.answered:
+            faults.append(f"{customer.name}: {len(customer.answered)} answered, {len(stored[f'urn:mbid:{customer.name}'])} stored, or in another order")
+    if expected - handled:
+        faults.append(f"{len(expected - handled)} messages reached no handler, such as {sorted(expected - handled)[0]}")
+    for text in asked:
+        faults += people.faults(f"urn:mbid:{text}", stored, holders, servers.gateway.texts)
+    answers = sorted(one for customer in customers for one in customer.times)
+    gaps = list(zip(answers, answers[1:]))
+    for kind, spans in rounds_of.items():
+        silent = [max(after - before for before, after in gaps if before < end + 0.2 and after > begun) for begun, end in spans]
+        print(f"failover-test: {len(silent)} x {kind}: no message was answered for {statistics.median(silent):.2f} s (median), {max(silent):.2f} s (longest)")
+    answered = sum(person is not None for one in holders.values() for person in one)
+    print(f"failover-test: {len(expected)} messages answered, {len(asked)} customers asked for a person, {answered} times a person had one, {len(faults)} faults")
+    for fault in faults:
+        print("  " + fault)
+    sys.exit(1 if faults else 0)
 
 
 main()

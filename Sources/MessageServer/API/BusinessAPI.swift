@@ -263,7 +263,8 @@ extension StoreError {
         case .closed: APIProblem(.unavailable, "the server is stopping")
         case .backupRunning, .filesChanging: APIProblem(.unavailable, "\(self)")
         case .assignment(let refusal): refusal.problem
-        case .inUse, .unknownVersion, .noData, .restoreUnfinished, .copyOfDatabase, .ledgerMissing, .otherLedger:
+        case .inUse, .unknownVersion, .noData, .restoreUnfinished, .copyOfDatabase, .ledgerMissing,
+            .otherLedger:
             APIProblem(.internalError)
         }
     }

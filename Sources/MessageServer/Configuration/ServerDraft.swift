@@ -29,8 +29,11 @@ struct ServerDraft {
             .map { ServerFile($0.root, file: path, noting: &problems) } ?? ServerFile(unreadable: path)
         environment = EnvironmentSettings(
             variables,
-            named: [file.secret?.variableName, file.previousSecret?.variableName, file.settings.store.postgres?.variableName]
-                .compactMap(\.self), noting: &problems)
+            named: [
+                file.secret?.variableName, file.previousSecret?.variableName,
+                file.settings.store.postgres?.variableName,
+            ]
+            .compactMap(\.self), noting: &problems)
         // A reference is resolved only when it is used: when the environment gives the secret, its file may
         // be absent.
         referencedSecret =

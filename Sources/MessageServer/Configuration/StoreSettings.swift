@@ -45,6 +45,7 @@ package struct StoreSettings: Sendable, Equatable {
         if let megabytes = reader.integer("minimumFreeMegabytes", in: 0...1_000_000_000) {
             settings.minimumFreeBytes = UInt64(megabytes) << 20
         }
+        settings.postgres = reader.object("postgres", PostgresReference.read)
         settings.erasureLedger = reader.text("erasureLedger")?.text
         // A relative path would name another file for a command that runs in another folder.
         if let ledger = settings.erasureLedger, !ledger.hasPrefix("/") {
@@ -52,9 +53,13 @@ package struct StoreSettings: Sendable, Equatable {
                 "has an \"erasureLedger\" that is not an absolute path",
                 hint: "write a path that begins with /, or remove the key")
         }
+        if settings.postgres != nil, settings.erasureLedger != nil {
+            reader.problem(
+                "has an \"erasureLedger\", which \"postgres\" would not keep",
+                hint: "remove it: the ledger in the data directory is kept")
+        }
         settings.erasureLedgerDays = reader.integer("erasureLedgerDays", in: 1...36_500)
         reader.set(&settings.auditDays, "auditDays", in: 1...36_500)
-        settings.postgres = reader.object("postgres", PostgresReference.read)
         return settings
     }
 

@@ -51,7 +51,9 @@ final class ConversationSyncer: Sendable {
     /// Many files are synced by one sync of the whole file system.
     func finish() async throws -> Round {
         let count = partitions.all.reduce(0) { $0 + $1.withUnsynced { $0.unsynced.count } }
-        guard count > Self.maximumSingleSyncs, DurableCopies.of(directory + "/.") == nil else { return try await run(isPaced: false) }
+        guard count > Self.maximumSingleSyncs, DurableCopies.of(directory + "/.") == nil else {
+            return try await run(isPaced: false)
+        }
         for partition in partitions.all { partition.withUnsynced { $0.unsynced.beginRound() } }
         return try await cancellingRound {
             try await queue.run { () throws(StoreError) in

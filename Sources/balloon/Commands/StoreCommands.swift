@@ -20,9 +20,11 @@ struct StoreCommands: AsyncParsableCommand {
 
         func run() async throws {
             for member in try Replica.list(try settings(in: config).url) {
-                let role = member.isOwner ? "has the store" : "follows, \(member.missingChanges) changes behind"
+                let role =
+                    member.isOwner ? "has the store" : "follows, \(member.missingChanges) changes behind"
                 StandardStream.output.write(
-                    "\(terminalText(member.host)) \(member.id.prefix(8)): \(role), seen \(member.secondsSinceSeen) s ago\n")
+                    "\(terminalText(member.host)) \(member.id.prefix(8)): \(role), seen \(member.secondsSinceSeen) s ago\n"
+                )
             }
         }
     }
@@ -64,11 +66,14 @@ struct StoreCommands: AsyncParsableCommand {
             let settings = try settings(in: config)
             let data =
                 try self.data
-                ?? ConfigurationLoader.dataDirectory(file: config, environment: ProcessEnvironment.variables())
+                ?? ConfigurationLoader.dataDirectory(
+                    file: config, environment: ProcessEnvironment.variables())
                 ?? Dev.defaultDirectory
             try Store.check(data)
             try StoreChange.actAsOwner(of: data)
-            guard let lock = try Store.lockDirectory(data) else { throw StoreError.inUse(path: data, process: nil) }
+            guard let lock = try Store.lockDirectory(data) else {
+                throw StoreError.inUse(path: data, process: nil)
+            }
             let logger = try LogOptions.start()
             let files = try await Replica(settings, directory: data, logger: logger).fill()
             StandardStream.output.write("copied \(files) files\n")

@@ -1,0 +1,53 @@
+import BalloonPOSIX
+import Synchronization
+
+/// Keeps in memory what the store waits for, and nothing else: what another machine has after the death of this one.
+final class MemoryCopy: DurableCopy {
+    let root: String
+    private struct State {
+        var files: [String: [UInt8]] = [:]
+        var changed: Set<String> = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Keeps the files of a directory that has no files yet.
+    init(of directory: String) { root = directory }
+
+    func change(_ paths: [String], _ change: () throws(SystemError) -> Void) throws(SystemError) {
+        try state.withLock { state throws(SystemError) in
+            try change()
+            state.changed.formUnion(paths)
+        }
+    }
+
+    func synchronize(_ path: String) throws(SystemError) { keep([path]) }
+
+    func synchronize() throws(SystemError) {
+        keep(
+            state.withLock { state in
+                defer { state.changed = [] }
+                return state.changed
+            })
+    }
+
+    /// Writes what was kept into the directory of `other`, which keeps it from then on.
+    func restore(into other: MemoryCopy) throws {
+        let files = state.withLock(\.files)
+        for (path, bytes) in files {
+            let path = other.root + path.dropFirst(root.count)
+            try Directory.make(Directory.parent(of: path))
+            try File(path, for: .appending).append(bytes)
+            other.keep([path])
+        }
+    }
+
+    private func keep(_ paths: Set<String>) {
+        state.withLock { state in
+            for path in paths
+            where !path.hasSuffix(".new") && !path.hasSuffix("/lock") && !path.hasSuffix("/calls") {
+                state.files[path] = try? File(path, for: .reading).readAll()
+            }
+        }
+    }
+}

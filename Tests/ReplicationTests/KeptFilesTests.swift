@@ -1,0 +1,33 @@
+import BalloonPOSIX
+import TestSupport
+import Testing
+
+@testable import Replication
+
+struct KeptFilesTests {
+    @Test(arguments: [
+        ("journal/000000000001.jsonl", true), ("VERSION", true), ("attachments/ab/abcd.0123", true),
+        ("requests/ab/abcd.json", true), ("snapshot", true), ("calls", false), ("lock", false),
+        ("replica", false),
+        ("replica.changes", false), ("people.json.57.new", false), ("attachments/incoming/ab", false),
+        ("handlers/one/process", false), ("journal/calls", true), ("conversation-index", false),
+    ])
+    func `files of one machine and unfinished ones are not kept`(_ path: String, _ isKept: Bool) {
+        #expect(KeptFiles.keeps(path) == isKept)
+    }
+
+    @Test func `a path outside the directory has no relative path`() {
+        let files = KeptFiles(root: "/data")
+        #expect(files.relative("/data/journal/1") == "journal/1")
+        #expect(files.relative("/database/journal/1") == nil)
+    }
+
+    @Test func `a mark is read as it was written`() throws {
+        let directory = TemporaryDirectory()
+        #expect(try ReplicaMark(in: directory.path) == nil)
+        var mark = ReplicaMark(store: "ab")
+        (mark.boot, mark.through) = ("run", 4711)
+        try mark.write(in: directory.path)
+        #expect(try ReplicaMark(in: directory.path) == mark)
+    }
+}

@@ -1,0 +1,299 @@
+import BalloonPOSIX
+import Glibc
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Replication
+
+/// Replicas on a real server: `scripts/failover-test --postgres` makes one and names it in `REPLICATION_TEST_POSTGRES`.
+@Suite(.enabled(if: Cluster.url != nil, "scripts/test.d/failover runs these with PostgreSQL"))
+struct ReplicaTests {
+    /// A database of its own for each test.
+    private let cluster = Cluster()
+
+    @Test(arguments: 1...5)
+    func `a follower has byte for byte what the owner kept, and so has a server that joins later`(
+        _ seed: UInt64
+    ) async throws {
+        let (one, two, three) = try (Server(cluster), Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        #expect(try await two.step() == nil)
+        var random = SeededGenerator(seed: seed)
+        for round in 0..<20 {
+            try await onThread { [random] in
+                var random = random
+                for _ in 0..<15 { try one.change(&random) }
+                try one.synchronizeAll()
+            }
+            for _ in 0..<1000 { _ = random.next() }
+            #expect(try await two.step() == nil)
+            #expect(try two.content() == one.content(), "round \(round)")
+        }
+        #expect(try await three.step() == nil)
+        #expect(try three.content() == one.content())
+        await owned.release()
+        _ = try #require(try await three.step())
+        #expect(try three.content() == one.content())
+    }
+
+    @Test func `a change that an owner did not keep is gone when it follows again`() async throws {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        try await onThread {
+            try AtomicFile.write([1], to: one.path("people.json"))
+            try File(one.path("journal"), for: .appending).append([1, 2])
+            try File(one.path("journal"), for: .appending).synchronizeData()
+        }
+        try cluster.run("UPDATE balloon.owner SET epoch = epoch + 1, replica = ''")
+        let other = try #require(try await two.step())
+        // The former owner does not know yet.
+        try File(one.path("journal"), for: .appending).append([3])
+        try await onThread {
+            #expect(throws: SystemError.notKept) { try AtomicFile.write([2], to: one.path("people.json")) }
+            #expect(throws: SystemError.notKept) {
+                try File(one.path("journal"), for: .appending).synchronizeData()
+            }
+        }
+        #expect(one.isLost)
+        #expect(try File(one.path("people.json"), for: .reading).readAll() == [2])
+        await owned.release()
+        let again = try one.again()
+        #expect(try await again.step() == nil)
+        #expect(try again.content() == two.content())
+        #expect(try File(again.path("people.json"), for: .reading).readAll() == [1])
+        await other.release()
+    }
+
+    @Test func `a silent owner loses the store after its lease, and a living one does not`() async throws {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        for _ in 0..<20 {
+            owned.beat()
+            two.pass(Server.lease / 5)
+            #expect(try await two.step() == nil)
+        }
+        // A replica that did not look has seen no silence.
+        two.pass(Server.lease * 2)
+        #expect(try await two.step() == nil)
+        var steps = 0
+        while try await two.step() == nil, steps < 10 {
+            two.pass(Server.lease / 5)
+            steps += 1
+        }
+        #expect(steps == 5)
+        owned.beat()
+        #expect(one.isLost)
+    }
+
+    @Test func `connections that end lose nothing`() async throws {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        let ends = AtomicBool()
+        async let killer: Void = onThread { [cluster] in
+            while !ends.value {
+                try cluster.run(
+                    """
+                    SELECT pg_terminate_backend(pid), pg_sleep(0.03) FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()
+                    """)
+            }
+        }
+        try await onThread {
+            for number in 0..<200 {
+                let file = try File(one.path("journal"), for: .appending)
+                try file.append(Array("\(number)\n".utf8))
+                try file.synchronizeData()
+            }
+        }
+        ends.value = true
+        try await killer
+        await owned.release()
+        _ = try #require(try await two.step())
+        let lines = try String(decoding: File(two.path("journal"), for: .reading).readAll(), as: UTF8.self)
+            .split(separator: "\n")
+        #expect(lines == (0..<200).map { "\($0)" })
+    }
+
+    @Test func `a large file counts only when it is whole, and the journal does not wait for it`()
+        async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        let large = repeatingBytes(9 << 20, period: 251)
+        try await onThread {
+            try AtomicFile.write(large, to: one.path("attachments"))
+            #expect(try two.content().isEmpty)
+        }
+        #expect(try await two.step() == nil)
+        #expect(try File(two.path("attachments"), for: .reading).readAll() == large)
+        #expect(
+            try cluster.number("SELECT count(DISTINCT version) FROM balloon.piece WHERE path = 'attachments'")
+                == 1)
+        await owned.release()
+    }
+
+    @Test func `a directory with another store is refused and stays as it is`() async throws {
+        let (one, own) = try (Server(cluster), Server(cluster))
+        _ = try #require(try await one.step())
+        try File(own.path("VERSION"), for: .appending).append([1])
+        await #expect(throws: ReplicaError.self) { _ = try await own.step() }
+        let foreign = try Server(cluster)
+        try ReplicaMark(store: "another").write(in: foreign.root)
+        await #expect(throws: ReplicaError.self) { _ = try await foreign.step() }
+        #expect(try own.content() == ["VERSION": [1]])
+    }
+
+    @Test func `a copied directory is the store of every server that joins, and is copied once`() async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        for number in 0..<300 {
+            try Directory.make(one.path("conversations/\(number % 7)"))
+            try File(one.path("conversations/\(number % 7)/\(number)"), for: .appending).append(
+                repeatingBytes(number, period: 251))
+        }
+        #expect(try await one.replica.fill() == 300)
+        _ = try #require(try await two.step())
+        #expect(try two.content() == one.content())
+        await #expect(throws: ReplicaError.self) { _ = try await Server(cluster).replica.fill() }
+    }
+
+    @Test func `a database without its tables is named, and the tables are made once`() async throws {
+        let empty = Cluster(isMigrated: false)
+        await #expect(throws: ReplicaError.self) { _ = try await Server(empty).step() }
+        for _ in 1...2 { try Replica.migrate(empty.url) }
+        _ = try #require(try await Server(empty).step())
+        try empty.run("UPDATE balloon.version SET writer = 99")
+        await #expect(throws: ReplicaError.self) { _ = try await Server(empty).step() }
+    }
+
+    @Test func `a transaction waits for its commit even where the database would not`() throws {
+        try cluster.run("ALTER ROLE CURRENT_USER IN DATABASE \(cluster.name) SET synchronous_commit = off")
+        #expect(
+            try PostgresConnection(cluster.url, name: "test").run("SHOW synchronous_commit")[0][0].text
+                == "on")
+    }
+}
+
+/// A database of one test.
+private final class Cluster: Sendable {
+    static let url = getenv("REPLICATION_TEST_POSTGRES").map { String(cString: $0) }
+    private static let count = Atomic(0)
+    let url: String
+    let name: String
+
+    init(isMigrated: Bool = true) {
+        let number = Self.count.add(1, ordering: .relaxed).newValue
+        name = "test_\(getpid())_\(number)"
+        let base = Self.url ?? ""
+        url = "\(base) dbname=\(name)"
+        do {
+            try PostgresConnection("\(base) dbname=postgres", name: "test").runAll("CREATE DATABASE \(name)")
+            if isMigrated { try Replica.migrate(url) }
+        } catch { Issue.record("no database: \(error)") }
+    }
+
+    deinit {
+        try? PostgresConnection("\(Self.url ?? "") dbname=postgres", name: "test").runAll(
+            "DROP DATABASE \(name) WITH (FORCE)")
+    }
+
+    func run(_ sql: String) throws { try PostgresConnection(url, name: "test").runAll(sql) }
+
+    func number(_ sql: String) throws -> Int64 {
+        try PostgresConnection(url, name: "test").run(sql)[0][0].number
+    }
+}
+
+/// A flag of a test.
+private final class AtomicBool: Sendable {
+    private let flag = Atomic(false)
+    var value: Bool {
+        get { flag.load(ordering: .acquiring) }
+        set { flag.store(newValue, ordering: .releasing) }
+    }
+}
+
+/// A clock that a test turns.
+private final class Clock: Sendable {
+    private let now = Mutex(Duration.zero)
+    var time: Duration {
+        get { now.withLock { $0 } }
+        set { now.withLock { $0 = newValue } }
+    }
+}
+
+/// A server's directory, without the server.
+private final class Server: Sendable {
+    /// Longer than a test.
+    static let lease = Duration.seconds(600)
+    private let directory: TemporaryDirectory
+    private let lost = AtomicBool()
+    private let clock = Clock()
+    let replica: Replica
+    private let cluster: Cluster
+
+    convenience init(_ cluster: Cluster) throws { try self.init(cluster, TemporaryDirectory()) }
+
+    private init(_ cluster: Cluster, _ directory: TemporaryDirectory) throws {
+        self.cluster = cluster
+        self.directory = directory
+        replica = try Replica(
+            ReplicaSettings(url: cluster.url, lease: Self.lease), directory: directory.path,
+            logger: LogCollector().logger, lost: { [lost] in lost.value = true },
+            now: { [clock] in clock.time })
+    }
+
+    /// Lets time pass for this server.
+    func pass(_ time: Duration) { clock.time += time }
+
+    /// A new process on the same directory.
+    func again() throws -> Server { try Server(cluster, directory) }
+
+    var root: String { directory.path }
+    var isLost: Bool { lost.value }
+    func path(_ name: String) -> String { directory.file(name) }
+    func step() async throws -> OwnedStore? { try await replica.step() }
+
+    /// The kept files.
+    func content() throws -> [String: [UInt8]] {
+        var content: [String: [UInt8]] = [:]
+        let files = KeptFiles(root: root)
+        try files.forEach { path, _ in content[path] = try File(files.absolute(path), for: .reading).readAll()
+        }
+        return content
+    }
+
+    /// Changes one of a few files, as the store does.
+    func change(_ random: inout SeededGenerator) throws {
+        let folder = path("folder\(Int.random(in: 0..<3, using: &random))")
+        try Directory.make(folder)
+        let file = folder + "/\(Int.random(in: 0..<4, using: &random))"
+        let bytes = (0..<Int.random(in: 0..<3000, using: &random)).map { _ in
+            UInt8.random(in: 0...255, using: &random)
+        }
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0: try AtomicFile.write(bytes, to: file)
+        case 1: try SystemError.unlessMissing { () throws(SystemError) in try Directory.remove(file) }
+        case 2:
+            try SystemError.unlessMissing { () throws(SystemError) in
+                try Directory.rename(file, to: file + "x")
+            }
+        case 3:
+            let open = try File(file, for: .appending)
+            try open.truncate(to: open.sizeBytes() / 2)
+            try open.append(bytes)
+        case 4: try AtomicFile.write(repeatingBytes(2_500_000, period: 251), to: file)
+        case 5: try File(file, for: .appending).append(repeatingBytes(300_000, period: 251))
+        default: try File(file, for: .appending).append(bytes)
+        }
+    }
+
+    /// Syncs every file, as a store does before it counts on them.
+    func synchronizeAll() throws {
+        let files = KeptFiles(root: root)
+        try files.forEach { path, _ in try File(files.absolute(path), for: .reading).synchronizeData() }
+        try Directory.synchronize(root)
+    }
+}
