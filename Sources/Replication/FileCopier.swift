@@ -162,7 +162,8 @@ final class FileCopier: DurableCopy {
 
     /// Waits until the files that `note` returns are kept.
     private func wait(_ note: (inout State) -> [String]) throws(SystemError) {
-        let waiter = state.withLock { state -> Waiter? in
+        let waiter = try state.withLock { state throws(SystemError) -> Waiter? in
+            if state.isEnded { throw .notKept }
             let names = note(&state)
             let waiter = Waiter(files: names.count)
             for name in names {
@@ -248,6 +249,8 @@ final class FileCopier: DurableCopy {
                         "the store cannot be written; trying again", metadata: ["reason": "\(error)"])
                 }
                 failures += 1
+                // The first time at once, because only the connection may have ended.
+                if failures == 1 { continue }
                 _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.1)
             }
         }

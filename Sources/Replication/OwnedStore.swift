@@ -62,21 +62,28 @@ package final class OwnedStore: Sendable {
 
     private func releaseNow() {
         do throws(SystemError) {
+            defer {
+                DurableCopies.end(copier)
+                copier.end()
+            }
             try copier.synchronize()
-            DurableCopies.end(copier)
-            copier.end()
             try writeMark()
         } catch {
             logger.warning("the store was not released", metadata: ["reason": "\(error)"])
             return
         }
-        do throws(PostgresError) {
-            endBeats()
-            try opened().run(
-                "UPDATE balloon.owner SET epoch = epoch + 1, replica = '' WHERE epoch = $1", [.number(epoch)])
-            logger.notice("the store is released")
-        } catch {
-            logger.warning("the store was not released", metadata: ["reason": "\(error)"])
+        endBeats()
+        // The second time with a new connection.
+        for attempt in 1...2 {
+            do throws(PostgresError) {
+                try run(
+                    "UPDATE balloon.owner SET epoch = epoch + 1, replica = '' WHERE epoch = $1",
+                    [.number(epoch)])
+                return logger.notice("the store is released")
+            } catch {
+                if attempt == 1 { continue }
+                logger.warning("the store was not released", metadata: ["reason": "\(error)"])
+            }
         }
     }
 
@@ -99,7 +106,7 @@ package final class OwnedStore: Sendable {
     func beat() {
         let sent = SystemClock.sinceBoot()
         do throws(PostgresError) {
-            let rows = try opened().run(
+            let rows = try run(
                 """
                 UPDATE balloon.replica SET beat = beat + 1, seen = now() WHERE id = $1
                 RETURNING (SELECT count(*) FROM balloon.owner WHERE epoch = $2)
@@ -107,16 +114,24 @@ package final class OwnedStore: Sendable {
             guard rows.first?[0].number == 1 else { return lost() }
             state.withLock { $0.beat = sent }
         } catch {
-            state.withLock { $0.connection = nil }
             logger.error("the store's database does not answer", metadata: ["reason": "\(error)"])
         }
     }
 
-    private func opened() throws(PostgresError) -> PostgresConnection {
-        if let open = state.withLock({ $0.connection }) { return open }
-        let new = try connect()
-        state.withLock { $0.connection = new }
-        return new
+    /// Runs a statement; after an error the next one has a new connection.
+    @discardableResult
+    private func run(
+        _ sql: String, _ parameters: [PostgresValue], within patience: Duration = .seconds(3)
+    ) throws(PostgresError) -> [[PostgresValue]] {
+        do throws(PostgresError) {
+            if let open = state.withLock(\.connection) { return try open.run(sql, parameters, within: patience) }
+            let new = try connect()
+            state.withLock { $0.connection = new }
+            return try new.run(sql, parameters, within: patience)
+        } catch {
+            state.withLock { $0.connection = nil }
+            throw error
+        }
     }
 
     private func writeMark() throws(SystemError) {

@@ -48,7 +48,7 @@ struct DurableCopyTests {
         try Directory.synchronize(inside.path)
         try Directory.remove(inside.file("b"))
         #expect(
-            copy.take() == ["change a", "sync a", "change a", "change a b", "sync b", "sync ", "change b"])
+            copy.take() == ["change a", "sync a", "change a", "change a b", "sync b", "sync", "change b"])
         try AtomicFile.write([1], to: outside.file("c"))
         try Directory.remove(outside.file("c"))
         #expect(copy.take() == [])

@@ -13,21 +13,19 @@ struct ReplicaTests {
     /// A database of its own for each test.
     private let cluster = Cluster()
 
-    @Test(arguments: 1...5)
+    @Test(arguments: 1...3)
     func `a follower has byte for byte what the owner kept, and so has a server that joins later`(
         _ seed: UInt64
     ) async throws {
         let (one, two, three) = try (Server(cluster), Server(cluster), Server(cluster))
         let owned = try #require(try await one.step())
         #expect(try await two.step() == nil)
-        var random = SeededGenerator(seed: seed)
-        for round in 0..<20 {
-            try await onThread { [random] in
-                var random = random
+        for round in 0..<10 {
+            try await onThread {
+                var random = SeededGenerator(seed: seed * 100 + UInt64(round))
                 for _ in 0..<15 { try one.change(&random) }
                 try one.synchronizeAll()
             }
-            for _ in 0..<1000 { _ = random.next() }
             #expect(try await two.step() == nil)
             #expect(try two.content() == one.content(), "round \(round)")
         }
@@ -101,7 +99,7 @@ struct ReplicaTests {
             }
         }
         try await onThread {
-            for number in 0..<200 {
+            for number in 0..<60 {
                 let file = try File(one.path("journal"), for: .appending)
                 try file.append(Array("\(number)\n".utf8))
                 try file.synchronizeData()
@@ -113,7 +111,7 @@ struct ReplicaTests {
         _ = try #require(try await two.step())
         let lines = try String(decoding: File(two.path("journal"), for: .reading).readAll(), as: UTF8.self)
             .split(separator: "\n")
-        #expect(lines == (0..<200).map { "\($0)" })
+        #expect(lines == (0..<60).map { "\($0)" })
     }
 
     @Test func `a large file counts only when it is whole, and the journal does not wait for it`()
