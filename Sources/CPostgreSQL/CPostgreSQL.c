@@ -29,6 +29,9 @@ static struct {
     int (*sendQuery)(PGconn *, const char *);
     int (*sendQueryParams)(
         PGconn *, const char *, int, const uint32_t *, const char *const *, const int *, const int *, int);
+    int (*sendPrepare)(PGconn *, const char *, const char *, int, const uint32_t *);
+    int (*sendQueryPrepared)(
+        PGconn *, const char *, int, const char *const *, const int *, const int *, int);
     int (*flush)(PGconn *);
     int (*consumeInput)(PGconn *);
     int (*isBusy)(PGconn *);
@@ -63,7 +66,7 @@ static void load(void) {
     int is_complete = 1;
 #define FIND(name) is_complete &= (*(void **)&pq.name = dlsym(handle, "PQ" #name)) != NULL
     FIND(connectStartParams); FIND(connectPoll); FIND(status); FIND(errorMessage); FIND(setnonblocking);
-    FIND(sendQuery); FIND(sendQueryParams); FIND(flush); FIND(consumeInput); FIND(isBusy); FIND(getResult);
+    FIND(sendQuery); FIND(sendQueryParams); FIND(sendPrepare); FIND(sendQueryPrepared); FIND(flush); FIND(consumeInput); FIND(isBusy); FIND(getResult);
     FIND(resultStatus); FIND(resultErrorField); FIND(ntuples); FIND(nfields); FIND(getisnull); FIND(getvalue);
     FIND(getlength); FIND(clear); FIND(finish); FIND(socket); FIND(serverVersion); FIND(backendPID);
     FIND(conninfoParse); FIND(conninfoFree); FIND(setNoticeProcessor);
@@ -175,30 +178,12 @@ static int receive(balloon_postgres *postgres, int64_t deadline) {
     }
 }
 
-int balloon_postgres_run(
-    balloon_postgres *postgres, const char *sql, int count, const uint32_t *types, const int *lengths,
-    const uint8_t *bytes, int milliseconds
-) {
-    enum { LIMIT = 16 };
-    const int64_t deadline = now() + milliseconds;
-    const char *values[LIMIT];
-    int formats[LIMIT];
+// Waits for all results of what was sent, and keeps the last one.
+static int finish(balloon_postgres *postgres, int is_sent, int64_t deadline) {
     PGconn *connection = postgres->connection;
-    postgres->error[0] = postgres->state[0] = 0;
-    pq.clear(postgres->result);
-    postgres->result = NULL;
-    for (int i = 0; i < count && i < LIMIT; i++) {
-        values[i] = lengths[i] < 0 ? NULL : (const char *)bytes;
-        formats[i] = 1;
-        if (lengths[i] > 0) bytes += lengths[i];
-    }
-    const int isSent = types == NULL
-        ? pq.sendQuery(connection, sql)
-        : pq.sendQueryParams(connection, sql, count, types, values, lengths, formats, 1);
     int outcome = 0;
-    for (PGresult *result = NULL; isSent; ) {
-        if (!receive(postgres, deadline)) break;
-        result = pq.getResult(connection);
+    while (is_sent && receive(postgres, deadline)) {
+        PGresult *result = pq.getResult(connection);
         if (result == NULL) {
             if (pq.status(connection) != CONNECTION_OK) break;
             return outcome;
@@ -215,6 +200,40 @@ int balloon_postgres_run(
     }
     if (postgres->error[0] == 0) fail(postgres, pq.errorMessage(connection));
     return 2;
+}
+
+static void forget(balloon_postgres *postgres) {
+    postgres->error[0] = postgres->state[0] = 0;
+    pq.clear(postgres->result);
+    postgres->result = NULL;
+}
+
+int balloon_postgres_run(
+    balloon_postgres *postgres, const char *sql, const char *name, int count, const uint32_t *types, const int *lengths,
+    const uint8_t *bytes, int milliseconds
+) {
+    enum { LIMIT = 16 };
+    const int64_t deadline = now() + milliseconds;
+    const char *values[LIMIT];
+    int formats[LIMIT];
+    PGconn *connection = postgres->connection;
+    forget(postgres);
+    for (int i = 0; i < count && i < LIMIT; i++) {
+        values[i] = lengths[i] < 0 ? NULL : (const char *)bytes;
+        formats[i] = 1;
+        if (lengths[i] > 0) bytes += lengths[i];
+    }
+    const int is_sent = types == NULL ? pq.sendQuery(connection, sql)
+        : name == NULL ? pq.sendQueryParams(connection, sql, count, types, values, lengths, formats, 1)
+                       : pq.sendQueryPrepared(connection, name, count, values, lengths, formats, 1);
+    return finish(postgres, is_sent, deadline);
+}
+
+int balloon_postgres_prepare(
+    balloon_postgres *postgres, const char *sql, const char *name, int count, const uint32_t *types, int milliseconds
+) {
+    forget(postgres);
+    return finish(postgres, pq.sendPrepare(postgres->connection, name, sql, count, types), now() + milliseconds);
 }
 
 const char *balloon_postgres_error(const balloon_postgres *postgres) { return postgres->error; }

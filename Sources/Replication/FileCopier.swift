@@ -413,7 +413,7 @@ private struct Batch {
                 .number(epoch), .number(number), .texts(pieces.names), .numbers(pieces.versions),
                 .numbers(pieces.at), .pieces(pieces.bytes), .texts(new.map(\.name)),
                 .numbers(new.map(\.sizeBytes)), .numbers(new.map(\.version)), .numbers(new.map(\.began)),
-            ])
+            ], name: "keep")
         pieces = ([], [], [], [])
         sizeBytes = 0
         unsent = ended.count

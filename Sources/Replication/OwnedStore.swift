@@ -124,7 +124,9 @@ package final class OwnedStore: Sendable {
         _ sql: String, _ parameters: [PostgresValue], within patience: Duration = .seconds(3)
     ) throws(PostgresError) -> [[PostgresValue]] {
         do throws(PostgresError) {
-            if let open = state.withLock(\.connection) { return try open.run(sql, parameters, within: patience) }
+            if let open = state.withLock(\.connection) {
+                return try open.run(sql, parameters, within: patience)
+            }
             let new = try connect()
             state.withLock { $0.connection = new }
             return try new.run(sql, parameters, within: patience)

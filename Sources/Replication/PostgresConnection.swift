@@ -7,6 +7,8 @@ import Synchronization
     let process: Int
     // Sound: one thread at a time has it, and it is closed once, by `deinit`.
     private let connection: Mutex<OpaquePointer>
+    /// The names of the planned statements.
+    private let planned = Mutex<Set<String>>([])
     /// The time in which a connection is made.
     private static let patience = Duration.seconds(3)
 
@@ -31,6 +33,12 @@ import Synchronization
         unsafe connection = Mutex(opened)
         guard error.isEmpty else { throw .lost(error) }
         guard version >= 150_000 else { throw .refused("", "PostgreSQL 15 or later is needed") }
+        // Plans may be older than the tables have rows, and every statement here finds its rows by a key.
+        try runAll(
+            """
+            SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+            SET enable_mergejoin = off
+            """)
         let rows = try run(
             """
             SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' \
@@ -44,10 +52,11 @@ import Synchronization
 
     deinit { unsafe connection.withLock { unsafe balloon_postgres_close($0) } }
 
-    /// Runs one statement and returns its rows.
+    /// Runs one statement and returns its rows; one with a name is planned once for this connection.
     @discardableResult
     func run(
-        _ sql: String, _ parameters: [PostgresValue] = [], within patience: Duration = .seconds(3)
+        _ sql: String, _ parameters: [PostgresValue] = [], name: String? = nil,
+        within patience: Duration = .seconds(3)
     ) throws(PostgresError) -> [[PostgresValue]] {
         var bytes: [UInt8] = []
         var lengths: [Int32] = []
@@ -57,9 +66,15 @@ import Synchronization
             lengths.append(Int32(clamping: bytes.count - start))
         }
         return try unsafe connection.withLock { connection throws(PostgresError) in
+            let (count, types) = (Int32(parameters.count), parameters.map(\.type))
+            if let name, !planned.withLock({ $0.contains(name) }) {
+                let outcome = unsafe balloon_postgres_prepare(
+                    connection, sql, name, count, types, patience.milliseconds)
+                try unsafe Self.check(outcome, connection)
+                planned.withLock { _ = $0.insert(name) }
+            }
             let outcome = unsafe balloon_postgres_run(
-                connection, sql, Int32(parameters.count), parameters.map(\.type), lengths, bytes,
-                patience.milliseconds)
+                connection, sql, name, count, types, lengths, bytes, patience.milliseconds)
             try unsafe Self.check(outcome, connection)
             return unsafe Self.rows(connection)
         }
@@ -69,7 +84,7 @@ import Synchronization
     func runAll(_ sql: String) throws(PostgresError) {
         try unsafe connection.withLock { connection throws(PostgresError) in
             let outcome = unsafe balloon_postgres_run(
-                connection, sql, 0, nil, nil, nil, Duration.seconds(30).milliseconds)
+                connection, sql, nil, 0, nil, nil, nil, Duration.seconds(30).milliseconds)
             try unsafe Self.check(outcome, connection)
         }
     }

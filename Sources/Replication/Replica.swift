@@ -265,7 +265,7 @@ package actor Replica {
                 """
                 SELECT path, size, version, began, number FROM balloon.file WHERE (number, path) > ($1, $2)
                 ORDER BY number, path LIMIT \(Self.pageFiles)
-                """, [.number(place.number), .text(place.path)])
+                """, [.number(place.number), .text(place.path)], name: "changes")
             for row in rows {
                 let file = try StoredFile(row)
                 let size = try sizeBytes(file.path)
@@ -326,7 +326,7 @@ package actor Replica {
                 SELECT at, content FROM balloon.piece WHERE path = $1 AND version = $2 AND at >= $3 AND at < $4
                 ORDER BY at LIMIT \(Self.pagePieces)
                 """, [.text(file.path), .number(file.version), .number(at), .number(file.sizeBytes)],
-                within: .seconds(30))
+                name: "pieces", within: .seconds(30))
             if rows.isEmpty { return false }
             for row in rows {
                 guard row[0].number == at else { return false }
@@ -345,7 +345,7 @@ package actor Replica {
             """
             SELECT epoch, replica, coalesce((SELECT beat FROM balloon.replica WHERE id = owner.replica), -1)
             FROM balloon.owner
-            """)
+            """, name: "owner")
         guard let row = rows.first else { return nil }
         let owner = Owner(epoch: row[0].number, replica: row[1].text, beat: row[2].number)
         let now = now()

@@ -23,11 +23,15 @@ int balloon_postgres_version(const balloon_postgres *postgres);
 int balloon_postgres_process(const balloon_postgres *postgres);
 
 // Runs a statement with binary parameters, whose bytes follow one another in `bytes`; a length of -1 is NULL. Without types,
-// `sql` may be several statements. Returns 0; 1 when the database refused it; 2 when the connection is of no use any more and
+// `sql` may be several statements. With a name, the statement is planned once for the connection. Returns 0; 1 when the database refused it; 2 when the connection is of no use any more and
 // nobody knows whether the statement was carried out.
 int balloon_postgres_run(
-    balloon_postgres *postgres, const char *sql, int count, const uint32_t *types, const int *lengths,
+    balloon_postgres *postgres, const char *sql, const char *name, int count, const uint32_t *types, const int *lengths,
     const uint8_t *bytes, int milliseconds);
+
+// Plans the statement `name`; results as balloon_postgres_run.
+int balloon_postgres_prepare(
+    balloon_postgres *postgres, const char *sql, const char *name, int count, const uint32_t *types, int milliseconds);
 
 // The latest error's text, and its SQLSTATE or an empty text.
 const char *balloon_postgres_error(const balloon_postgres *postgres);
