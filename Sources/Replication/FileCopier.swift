@@ -22,9 +22,9 @@ final class FileCopier: DurableCopy {
             if files.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { semaphore.signal() }
         }
 
-        /// Waits for all files; false when one is not kept in time.
-        func wait(_ seconds: Double) -> Bool {
-            semaphore.wait(timeout: .now() + seconds) == .success && !isLost.load(ordering: .relaxed)
+        /// Waits for all files; nil after `seconds`, and false when one is not kept.
+        func wait(_ seconds: Double) -> Bool? {
+            semaphore.wait(timeout: .now() + seconds) == .success ? !isLost.load(ordering: .relaxed) : nil
         }
     }
 
@@ -76,7 +76,7 @@ final class FileCopier: DurableCopy {
     /// The number of the last kept change.
     private let last: Atomic<Int64>
 
-    /// How long a change waits before its caller is told that it is not durable.
+    /// How long the database may keep nothing before a caller is told that its change is not durable.
     private static let patience = 3.0
     private static let maximumFiles = 256
     private static let pieceBytes = 256 << 10
@@ -176,7 +176,18 @@ final class FileCopier: DurableCopy {
             start(&state)
             return names.isEmpty ? nil : waiter
         }
-        if let waiter, !waiter.wait(Self.patience) { throw .notKept }
+        guard let waiter else { return }
+        var before = last.load(ordering: .relaxed)
+        while true {
+            if let isKept = waiter.wait(Self.patience) {
+                if isKept { return }
+                throw .notKept
+            }
+            // A large file takes many transactions.
+            let now = last.load(ordering: .relaxed)
+            if now == before { throw .notKept }
+            before = now
+        }
     }
 
     private func start(_ state: inout State) {

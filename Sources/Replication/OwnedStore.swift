@@ -12,6 +12,7 @@ package final class OwnedStore: Sendable {
     private let connect: @Sendable () throws(PostgresError) -> PostgresConnection
     private let lost: @Sendable () -> Void
     private let queue = DispatchQueue(label: "balloon.replica.beat")
+    private let cleaning = DispatchQueue(label: "balloon.replica.clean")
     private let watch = DispatchQueue(label: "balloon.replica.lease")
     private let state: Mutex<State>
 
@@ -28,7 +29,8 @@ package final class OwnedStore: Sendable {
     private static let markInterval = Duration.seconds(30)
 
     init(
-        _ copier: FileCopier, mark: ReplicaMark, epoch: Int64, lease: Duration, logger: Logger,
+        _ copier: FileCopier, mark: ReplicaMark, epoch: Int64, after number: Int64, lease: Duration,
+        logger: Logger,
         connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection,
         lost: @escaping @Sendable () -> Void
     ) {
@@ -37,6 +39,7 @@ package final class OwnedStore: Sendable {
         state = Mutex(State(mark: mark))
         DurableCopies.begin(copier)
         queue.async { self.beatForEver() }
+        cleaning.async { self.clean(before: number) }
     }
 
     /// Calls `observer` with false when another server may soon have taken the store, two thirds of the lease after the last
@@ -89,6 +92,25 @@ package final class OwnedStore: Sendable {
 
     /// Ends the beats, as the end of the process does.
     func endBeats() { state.withLock { $0.isReleased = true } }
+
+    /// Removes what a former owner began to write and did not end before the change `number`, and what no server needs any
+    /// more.
+    private func clean(before number: Int64) {
+        do throws(PostgresError) {
+            let connection = try connect()
+            try connection.run(
+                """
+                DELETE FROM balloon.piece p WHERE version <= $1 AND NOT EXISTS (
+                    SELECT FROM balloon.file f WHERE f.path = p.path AND f.version = p.version)
+                """, [.number(number)], within: .seconds(600))
+            try connection.run(
+                "DELETE FROM balloon.file WHERE size < 0 AND number < $1",
+                [.number(number - 2 * Replica.maximumBehind)], within: .seconds(600))
+            try connection.run("DELETE FROM balloon.replica WHERE seen < now() - interval '7 days'")
+        } catch {
+            logger.warning("the store's database was not cleaned", metadata: ["reason": "\(error)"])
+        }
+    }
 
     private func beatForEver() {
         if state.withLock(\.isReleased) { return }

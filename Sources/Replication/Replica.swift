@@ -32,6 +32,8 @@ package actor Replica {
     package static let interval = Duration.milliseconds(200)
     private static let markInterval = Duration.seconds(30)
     private static let pageFiles = 500
+    /// How many changes a directory may lack before it is compared with the store; half of what the store remembers.
+    static let maximumBehind: Int64 = 1_000_000
     /// Pieces that are read at once.
     private static let pagePieces = 16
 
@@ -71,7 +73,7 @@ package actor Replica {
             try follow(connection)
             return try own(epoch, connection)
         } catch {
-            (connection, place, seen) = (nil, nil, nil)
+            (connection, seen) = (nil, nil)
             throw error as? ReplicaError ?? (error as? PostgresError).map(ReplicaError.init)
                 ?? .unusable("the data directory cannot be written: \(error)")
         }
@@ -174,6 +176,11 @@ package actor Replica {
         let new = try connect("balloon follower")
         try new.runAll("SET lock_timeout = '1s'")
         try ReplicaSchema.check(new)
+        if let place {
+            let last = try lastNumber(new)
+            // The database was restored from a backup, or has forgotten removed files that this directory still has.
+            if last < place.number || last - place.number > Self.maximumBehind { self.place = nil }
+        }
         connection = new
         return new
     }
@@ -380,10 +387,11 @@ package actor Replica {
         guard var mark else { return nil }
         try writeMark()
         mark = self.mark ?? mark
-        let copier = makeCopier(epoch, after: try lastNumber(connection), lost: lost)
+        let number = try lastNumber(connection)
+        let copier = makeCopier(epoch, after: number, lost: lost)
         self.connection = nil
         return OwnedStore(
-            copier, mark: mark, epoch: epoch, lease: settings.lease, logger: logger,
+            copier, mark: mark, epoch: epoch, after: number, lease: settings.lease, logger: logger,
             connect: { [settings] () throws(PostgresError) in
                 try PostgresConnection(settings.url, name: "balloon beat")
             }, lost: lost)
