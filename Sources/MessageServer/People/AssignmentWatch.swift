@@ -37,6 +37,7 @@ final class AssignmentWatch: Sendable {
     /// Records hand-offs; nil in tests.
     let figures: FiguresRecorder?
     let store: Store
+    private let lines: AssignmentLines
     private let opening: Opening?
     private let logger: Logger
     private let told = Mutex<[ConversationID: Told]>([:])
@@ -67,12 +68,18 @@ final class AssignmentWatch: Sendable {
         self.presence = presence
         self.logger = logger
         // People see each change at its place of the thread. The store knows the ids of the lines that an earlier process wrote.
-        store.followAssignments { [weak self, weak store, settings] business, customer, assignment in
+        lines = AssignmentLines { [weak store] line, completion in
+            guard let store else { return completion(.failed(.closed)) }
+            store.beginRecording(
+                .assignment(line.assignment), by: .server, as: line.id, of: line.conversation.business,
+                line.conversation.customer, completion: completion)
+        }
+        store.followAssignments { [weak self, weak store, lines, settings] business, customer, assignment in
             self?.figures?.record(assignment, of: business)
             guard let store, settings[business] != nil else { return }
             let name = ConversationID(business: business, customer: customer)
             let id = Self.id(of: "assignment", about: assignment.record, in: name, of: store.identity)
-            store.beginRecording(.assignment(assignment), by: .server, as: id, of: business, customer)
+            lines.record(AssignmentLines.Line(assignment: assignment, id: id, conversation: name))
         }
     }
 
@@ -151,6 +158,7 @@ final class AssignmentWatch: Sendable {
     @discardableResult
     func look(at now: Timestamp) async -> Duration {
         var time = Duration.zero
+        await lines.retry()
         let assigned = store.assignedConversations
         forgetOthers(than: assigned)
         for conversation in assigned {
