@@ -147,6 +147,7 @@ TABLE = {
     "node/README.md | Bots in Node | 2": Run("fishmonger.mjs"),
     "python/README.md | Bots in Python | 2": Run("fishmonger.py"),
     "WhenOneMachineIsNotEnough | A standby on the same disk | 1": Elsewhere("scripts/test.d/failover, and the tests of balloon serve"),
+    "WhenOneMachineIsNotEnough | A store in PostgreSQL | 2": Elsewhere("scripts/test.d/failover, with a database on this machine"),
 }
 
 
