@@ -5,6 +5,8 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 import time
 
 
@@ -13,17 +15,18 @@ class Cluster:
 
     def __init__(self, folder):
         self.folder, self.data = folder, folder / "cluster"
-        programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
+        programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
         if not programs:
-            raise SystemExit("failover-test: PostgreSQL is missing; install it with: apt-get install postgresql")
-        self.programs = programs[-1]
-        self.prefix = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+            sys.exit("failover-test: PostgreSQL is missing; install it with: apt-get install postgresql")
+        self.programs = programs[-1].parent
+        # Unlike runuser, setpriv becomes the program, so that a signal reaches it.
+        self.prefix = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
         self.data.mkdir()
         if self.prefix:
-            # The folders above are this user's only.
+            # The folder above is this user's only.
             folder.chmod(0o711)
             shutil.chown(self.data, "postgres")
-        self.run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8")
+        self.run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", check=True)
         self.start()
 
     @property
@@ -31,39 +34,38 @@ class Cluster:
         """The keywords of a connection, without the database."""
         return f"host={self.data} user=postgres"
 
-    def run(self, program, *arguments):
-        subprocess.run([*self.prefix, str(self.programs / program), *arguments], check=True, stdout=subprocess.DEVNULL)
+    def run(self, program, *arguments, check=False):
+        return subprocess.run([*self.prefix, str(self.programs / program), *arguments], check=check, stdout=subprocess.DEVNULL)
 
     def start(self):
-        options = f"-c listen_addresses='' -c unix_socket_directories={self.data} -c max_connections=50"
-        self.run("pg_ctl", "-D", str(self.data), "-o", options, "-l", str(self.data / "log"), "-w", "start")
+        """Starts the server, again when it refuses because processes of a killed one have not noticed that yet."""
+        limit = time.monotonic() + 10
+        while time.monotonic() < limit:
+            self.process = subprocess.Popen(
+                [*self.prefix, str(self.programs / "postgres"), "-D", str(self.data), "-c", "listen_addresses=",
+                 "-c", f"unix_socket_directories={self.data}", "-c", "max_connections=50"],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(self.folder / "log-postgres", "ab"))
+            while self.process.poll() is None and time.monotonic() < limit:
+                if self.run("pg_isready", "-q", "-h", str(self.data)).returncode == 0:
+                    return
+                time.sleep(0.05)
+        self.process.kill()
+        sys.exit("failover-test: PostgreSQL does not start\n" + (self.folder / "log-postgres").read_text()[-2000:])
 
-    def kill(self):
-        """Ends the server as the end of its machine would."""
-        process = int((self.data / "postmaster.pid").read_text().split()[0])
-        os.kill(process, signal.SIGKILL)
-        # Its children end by themselves, when they notice it.
-        while subprocess.run(["pgrep", "-P", str(process)], stdout=subprocess.DEVNULL).returncode == 0 or pathlib.Path(f"/proc/{process}").exists():
-            time.sleep(0.05)
-
-    def stop(self):
-        self.run("pg_ctl", "-D", str(self.data), "-m", "immediate", "-w", "stop")
+    def end(self, number):
+        self.process.send_signal(number)
+        self.process.wait(60)
 
     def create(self, name):
-        self.run("createdb", "-h", str(self.data), "-U", "postgres", name)
+        self.run("createdb", "-h", str(self.data), "-U", "postgres", name, check=True)
 
 
 if __name__ == "__main__":
-    import sys
-    import tempfile
-
     # Runs a command with the address of a new server in REPLICATION_TEST_POSTGRES.
     with tempfile.TemporaryDirectory() as name:
         cluster = Cluster(pathlib.Path(name))
         try:
             status = subprocess.run(sys.argv[1:], env={**os.environ, "REPLICATION_TEST_POSTGRES": cluster.address}).returncode
         finally:
-            cluster.stop()
-            if os.geteuid() == 0:
-                shutil.rmtree(cluster.data)
+            cluster.end(signal.SIGINT)
     sys.exit(status)

@@ -110,5 +110,5 @@ class Person(threading.Thread):
                     return answer.status, json.loads(text), answer.headers["ETag"]
             except (OSError, http.client.HTTPException):
                 pass
-            self.ports.reverse()
+            self.ports.append(self.ports.pop(0))
             time.sleep(0.01)
