@@ -78,7 +78,9 @@ package enum Directory {
 
     /// Waits until the directory's entries are on disk (`fsync`), or in their ``DurableCopy``.
     package static func synchronize(_ path: String) throws(SystemError) {
-        if let kept = DurableCopies.of(path + "/.") { return try kept.copy.synchronize() }
+        if let kept = DurableCopies.of(path + "/.") {
+            return try kept.copy.synchronize(entriesOf: parent(of: kept.path))
+        }
         let directory = try descriptor(of: path)
         _ = try uninterrupted("fsync") { fsync(directory.raw) }
     }

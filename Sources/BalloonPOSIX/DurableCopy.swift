@@ -11,10 +11,10 @@ package protocol DurableCopy: AnyObject, Sendable {
     ///
     /// Files that are of this machine only are not kept.
     func change(_ paths: [String], _ change: () throws(SystemError) -> Void) throws(SystemError)
-    /// Waits until the content that the file has now is kept, and all earlier changes.
+    /// Waits until the content that the file has now is kept.
     func synchronize(_ path: String) throws(SystemError)
-    /// Waits until all earlier changes are kept.
-    func synchronize() throws(SystemError)
+    /// Waits until all earlier changes of the entries of a folder are kept.
+    func synchronize(entriesOf folder: String) throws(SystemError)
 }
 
 /// The copies of this process, one for each directory.

@@ -44,6 +44,9 @@ final class FileCopier: DurableCopy {
         var isEnded = false
         /// The file `replica.changes`: see ``ReplicaMark``.
         var replaced: File?
+
+        /// The files with changes that are not kept yet.
+        var unkept: Set<String> { Set(changes.keys).union(waiters.keys) }
     }
 
     /// The row of a file in the database.
@@ -66,6 +69,7 @@ final class FileCopier: DurableCopy {
     let files: KeptFiles
     var root: String { files.root }
     private let epoch: Int64
+    private let form: PieceForm
     private let connect: @Sendable () throws(PostgresError) -> PostgresConnection
     private let lost: @Sendable () -> Void
     private let logger: Logger
@@ -87,11 +91,12 @@ final class FileCopier: DurableCopy {
 
     /// Begins after the change `number` as the owner of `epoch`; `lost` is called when another replica is the owner.
     init(
-        _ files: KeptFiles, epoch: Int64, after number: Int64, logger: Logger,
+        _ files: KeptFiles, epoch: Int64, after number: Int64, form: PieceForm, logger: Logger,
         connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection,
         lost: @escaping @Sendable () -> Void
     ) {
         (self.files, self.epoch, self.logger, self.connect, self.lost) = (files, epoch, logger, connect, lost)
+        self.form = form
         last = Atomic(number)
     }
 
@@ -119,8 +124,15 @@ final class FileCopier: DurableCopy {
         }
     }
 
+    func synchronize(entriesOf folder: String) throws(SystemError) {
+        try wait { state in
+            state.unkept.filter { Directory.parent(of: files.absolute($0)) == folder }
+        }
+    }
+
+    /// Waits until all earlier changes are kept.
     func synchronize() throws(SystemError) {
-        try wait { Array(Set($0.changes.keys).union($0.waiters.keys)) }
+        try wait { Array($0.unkept) }
     }
 
     /// Keeps files that the database does not have.
@@ -138,7 +150,7 @@ final class FileCopier: DurableCopy {
             try file.truncate(to: 0)
             state.replaced = file
             // Files that still wait to be kept stay listed.
-            try list(Set(state.changes.keys).union(state.waiters.keys).sorted(), &state)
+            try list(state.unkept.sorted(), &state)
             return last.load(ordering: .acquiring)
         }
     }
@@ -300,7 +312,7 @@ final class FileCopier: DurableCopy {
                 // A file that was truncated meanwhile is noted again.
                 let bytes = (try? file.read(at: at, count: min(Self.pieceBytes, end - at))) ?? []
                 if bytes.isEmpty { break }
-                batch.add(bytes, of: one.name, version: version, at: at)
+                batch.add(form.write(bytes), of: one.name, version: version, at: at)
                 at += bytes.count
                 // A growing file counts up to its size, so nothing behind it may stay when this replica ends.
                 guard part == nil, batch.sizeBytes >= Self.maximumBatchBytes else { continue }

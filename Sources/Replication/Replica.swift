@@ -167,6 +167,8 @@ package actor Replica {
         }
     }
 
+    private var form: PieceForm { PieceForm(key: settings.sealingKey) }
+
     private func connect(_ name: String) throws(PostgresError) -> PostgresConnection {
         try PostgresConnection(settings.url, name: name)
     }
@@ -337,7 +339,7 @@ package actor Replica {
             if rows.isEmpty { return false }
             for row in rows {
                 guard row[0].number == at else { return false }
-                let bytes = row[1].content
+                let bytes = try form.read(row[1].content)
                 try body(bytes)
                 at += Int64(bytes.count)
             }
@@ -402,7 +404,7 @@ package actor Replica {
     ) -> FileCopier {
         let name = "balloon \(mark?.replica ?? "copy")"
         return FileCopier(
-            files, epoch: epoch, after: number, logger: logger,
+            files, epoch: epoch, after: number, form: form, logger: logger,
             connect: { [settings] () throws(PostgresError) in try PostgresConnection(settings.url, name: name)
             },
             lost: lost)

@@ -1,12 +1,18 @@
+package import BalloonWire
+
 /// Where a store in PostgreSQL is, and how long its owner may be silent.
 package struct ReplicaSettings: Sendable, Equatable {
     /// A URL or keywords as libpq takes them; it may have a password.
     package var url: String
     /// How long the owner's beat must not change before another replica takes the store.
     package var lease: Duration
+    /// The key with which the content of files is sealed; nil leaves it plain.
+    package var sealingKey: SealingKey?
 
     /// Creates settings.
-    package init(url: String, lease: Duration = .seconds(10)) { (self.url, self.lease) = (url, lease) }
+    package init(url: String, lease: Duration = .seconds(10), sealingKey: SealingKey? = nil) {
+        (self.url, self.lease, self.sealingKey) = (url, lease, sealingKey)
+    }
 }
 
 /// A store in PostgreSQL that this program cannot join.

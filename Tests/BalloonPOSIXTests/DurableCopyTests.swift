@@ -18,7 +18,9 @@ struct DurableCopyTests {
         }
 
         func synchronize(_ path: String) throws(SystemError) { note("sync", [path]) }
-        func synchronize() throws(SystemError) { note("sync", []) }
+        func synchronize(entriesOf folder: String) throws(SystemError) {
+            note("sync entries", [folder + "/"])
+        }
 
         private func note(_ call: String, _ paths: [String]) {
             let text = ([call] + paths.map { String($0.dropFirst(root.utf8.count + 1)) }).joined(
@@ -48,7 +50,9 @@ struct DurableCopyTests {
         try Directory.synchronize(inside.path)
         try Directory.remove(inside.file("b"))
         #expect(
-            copy.take() == ["change a", "sync a", "change a", "change a b", "sync b", "sync", "change b"])
+            copy.take() == [
+                "change a", "sync a", "change a", "change a b", "sync b", "sync entries ", "change b",
+            ])
         try AtomicFile.write([1], to: outside.file("c"))
         try Directory.remove(outside.file("c"))
         #expect(copy.take() == [])

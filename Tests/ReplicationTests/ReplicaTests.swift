@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import BalloonWire
 import Glibc
 import Logging
 import Synchronization
@@ -132,6 +133,23 @@ struct ReplicaTests {
         await owned.release()
     }
 
+    @Test func `a sealed store has no plain content, and opens with its key only`() async throws {
+        let key = SealingKey(.random(byteCount: 32))
+        let (one, two) = try (Server(cluster, key), Server(cluster, key))
+        let owned = try #require(try await one.step())
+        let text = Array("text to read".utf8)
+        try await onThread { try AtomicFile.write(text, to: one.path("people.json")) }
+        #expect(try await two.step() == nil)
+        #expect(try two.content() == ["people.json": text])
+        let found = "SELECT count(*) FROM balloon.piece WHERE position('read'::bytea IN content) > 0"
+        #expect(try cluster.number(found) == 0)
+        #expect(try cluster.number("SELECT count(*) FROM balloon.piece") == 1)
+        for other in [nil, SealingKey(.random(byteCount: 32))] {
+            await #expect(throws: ReplicaError.self) { _ = try await Server(cluster, other).step() }
+        }
+        await owned.release()
+    }
+
     @Test func `a directory with another store is refused and stays as it is`() async throws {
         let (one, own) = try (Server(cluster), Server(cluster))
         _ = try #require(try await one.step())
@@ -232,13 +250,15 @@ private final class Server: Sendable {
     let replica: Replica
     private let cluster: Cluster
 
-    convenience init(_ cluster: Cluster) throws { try self.init(cluster, TemporaryDirectory()) }
+    convenience init(_ cluster: Cluster, _ key: SealingKey? = nil) throws {
+        try self.init(cluster, TemporaryDirectory(), key)
+    }
 
-    private init(_ cluster: Cluster, _ directory: TemporaryDirectory) throws {
+    private init(_ cluster: Cluster, _ directory: TemporaryDirectory, _ key: SealingKey? = nil) throws {
         self.cluster = cluster
         self.directory = directory
         replica = try Replica(
-            ReplicaSettings(url: cluster.url, lease: Self.lease), directory: directory.path,
+            ReplicaSettings(url: cluster.url, lease: Self.lease, sealingKey: key), directory: directory.path,
             logger: LogCollector().logger, lost: { [lost] in lost.value = true },
             now: { [clock] in clock.time })
     }
@@ -292,6 +312,8 @@ private final class Server: Sendable {
     func synchronizeAll() throws {
         let files = KeptFiles(root: root)
         try files.forEach { path, _ in try File(files.absolute(path), for: .reading).synchronizeData() }
-        try Directory.synchronize(root)
+        for folder in 0..<3 where Directory.exists(path("folder\(folder)")) {
+            try Directory.synchronize(path("folder\(folder)"))
+        }
     }
 }

@@ -161,7 +161,7 @@ EXAMPLES = {
         "publicURL": "https://messages.example.com", "listen": "127.0.0.1:8080", "adminListen": "off", "inspectorListen": "off",
         "tls": {"certificateFile": "server.pem", "keyFile": "server-key.pem"}, "dataDirectory": "data", "gateway.url": "https://mspgw.push.apple.com/v1",
         "gateway.downloadHosts": ["icloud-content.com", "icloud.com", "apple.com"], "gateway.agent": "Balloon", "store.erasureLedger": "/ledger/erasures.jsonl",
-        "store.erasureLedgerDays": 400, "store.postgres": {"url": {"file": "/run/secrets/msp"}}, "drainDelaySeconds": 5, "limits": {}, "http": {}, "api": {},
+        "store.erasureLedgerDays": 400, "store.postgres": {"url": {"file": "/run/secrets/msp"}, "leaseSeconds": 10}, "drainDelaySeconds": 5, "limits": {}, "http": {}, "api": {},
     },
     "api": {
         "tokens": [Configurations.TOKEN], "tokens[].name": "desk", "tokens[].sha256": "c6" * 32, "tokens[].businesses": ["fish"], "tokens[].may": ["read", "send"],

@@ -29,11 +29,8 @@ struct ServerDraft {
             .map { ServerFile($0.root, file: path, noting: &problems) } ?? ServerFile(unreadable: path)
         environment = EnvironmentSettings(
             variables,
-            named: [
-                file.secret?.variableName, file.previousSecret?.variableName,
-                file.settings.store.postgres?.variableName,
-            ]
-            .compactMap(\.self), noting: &problems)
+            named: [file.secret, file.previousSecret].compactMap { $0?.variableName }
+                + (file.settings.store.postgres?.variableNames ?? []), noting: &problems)
         // A reference is resolved only when it is used: when the environment gives the secret, its file may
         // be absent.
         referencedSecret =
@@ -93,7 +90,8 @@ struct ServerDraft {
         let secret =
             environment.given.contains(.secret)
             ? variables[EnvironmentKey.secret.fileVariable] : file.secret?.path(in: folder)
-        return [tls?.keyFile, secret, file.previousSecret?.path(in: folder)].compactMap { $0 }
+        let sealKey = file.settings.store.postgres?.keyPath(in: folder)
+        return [tls?.keyFile, secret, file.previousSecret?.path(in: folder), sealKey].compactMap { $0 }
     }
 
     /// Returns the environment's value, or else the file's; checks both, so that a wrong value in the file is

@@ -15,6 +15,8 @@ final class AssignmentLines: Sendable {
     private struct State {
         /// The lines that were refused, and those behind them.
         var waiting = Deque<Line>()
+        /// The conversations with a line that is being recorded: a later one must not come before it.
+        var inFlight: Set<ConversationID> = []
         var isRetrying = false
 
         /// Begins to record the waiting lines; false when there are none, or it has begun.
@@ -24,11 +26,14 @@ final class AssignmentLines: Sendable {
             return true
         }
 
-        /// Returns the next waiting line; nil after the last.
+        /// Returns the next waiting line; nil after the last, and behind a line of the same conversation.
         mutating func next() -> Line? {
-            let line = waiting.popFirst()
-            if line == nil { isRetrying = false }
-            return line
+            if let line = waiting.popFirst() {
+                if !inFlight.contains(line.conversation) { return line }
+                waiting.prepend(line)
+            }
+            isRetrying = false
+            return nil
         }
     }
 
@@ -43,14 +48,19 @@ final class AssignmentLines: Sendable {
     /// Records a line; returns at once.
     func record(_ line: Line) {
         let isFirst = state.withLock { state in
-            if state.waiting.isEmpty, !state.isRetrying { return true }
+            if state.waiting.isEmpty, !state.isRetrying, state.inFlight.insert(line.conversation).inserted {
+                return true
+            }
             Self.add(line, to: &state)
             return false
         }
         guard isFirst else { return }
         append(line) { [weak self] result in
-            guard let self, case .failed(let error) = result, error.isTransient else { return }
-            self.state.withLock { Self.add(line, to: &$0) }
+            self?.state.withLock { state in
+                state.inFlight.remove(line.conversation)
+                guard case .failed(let error) = result, error.isTransient else { return }
+                if state.waiting.count < Self.maximumWaiting { state.waiting.prepend(line) }
+            }
         }
     }
 

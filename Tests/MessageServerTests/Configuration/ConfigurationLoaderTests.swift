@@ -6,6 +6,7 @@ import BusinessMessages
 import HandlerKit
 import Logging
 import MessageStore
+import Replication
 import TestSupport
 import Testing
 
@@ -218,6 +219,29 @@ import Testing
         #expect(store.deduplicationWindow == .seconds(86_400))
         #expect(store.maximumRememberedMessages == 5000)
         #expect(store.maximumPendingDeliveries == 7)
+    }
+
+    @Test func `a store in PostgreSQL has its URL and key from the environment or a file`() throws {
+        let key = Base64.encode([UInt8](repeating: 7, count: 32))
+        func load(_ store: String, _ environment: [String: String]) throws -> ServerConfiguration {
+            try ConfigurationFiles(server: #"{"mspID":"m","secret":{"env":"S"},"store":{\#(store)}}"#)
+                .load(["S": ConfigurationFiles.secret].merging(environment) { $1 })
+        }
+        let store = #""postgres":{"url":{"env":"BALLOON_DATABASE"},"leaseSeconds":3,"sealKey":{"env":"K"}}"#
+        let found = try load(store, ["BALLOON_DATABASE": "host=/run", "K": key]).postgres
+        #expect(found?.url == "host=/run")
+        #expect(found?.lease == .seconds(3))
+        #expect(found?.sealingKey != nil)
+        let refused: [(String, [String: String])] = [
+            (store, ["BALLOON_DATABASE": "host=/run"]),
+            (store, ["BALLOON_DATABASE": "host=/run", "K": "AAAA"]),
+            (store, ["K": key]), (#""postgres":{"leaseSeconds":3}"#, [:]),
+            (#""postgres":{"url":{"env":"U"},"leaseSeconds":2}"#, ["U": "host=/run"]),
+            (#""erasureLedger":"/ledger","postgres":{"url":{"env":"U"}}"#, ["U": "host=/run"]),
+        ]
+        for (store, environment) in refused {
+            #expect(throws: ConfigurationError.self) { try load(store, environment) }
+        }
     }
 
     @Test func `every HTTP limit is read`() throws {

@@ -23,11 +23,12 @@ final class MemoryCopy: DurableCopy {
 
     func synchronize(_ path: String) throws(SystemError) { keep([path]) }
 
-    func synchronize() throws(SystemError) {
+    func synchronize(entriesOf folder: String) throws(SystemError) {
         keep(
             state.withLock { state in
-                defer { state.changed = [] }
-                return state.changed
+                let entries = state.changed.filter { Directory.parent(of: $0) == folder }
+                state.changed.subtract(entries)
+                return entries
             })
     }
 
