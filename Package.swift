@@ -244,7 +244,7 @@ let package = Package(
             [
                 "balloon", "MessageServer", "HandlerBridges", "GatewayClient", "MessageStore", "Simulator",
                 "HandlerKit", "BalloonHTTP", "BalloonTransport", "BalloonWire", "BalloonJSON", "BalloonPOSIX",
-                "BusinessMessages", "Payments", "ShopExample", "LoyaltyExample",
+                "BusinessMessages", "Replication", "Payments", "ShopExample", "LoyaltyExample",
             ]),
     ]
 )

@@ -102,6 +102,9 @@ static void fail(balloon_postgres *postgres, const char *text) {
     snprintf(postgres->error, sizeof postgres->error, "%s", text);
     size_t length = strlen(postgres->error);
     while (length > 0 && postgres->error[length - 1] == '\n') postgres->error[--length] = 0;
+    // Messages of libpq have several lines.
+    for (char *byte = postgres->error; *byte != 0; byte++)
+        if (*byte == '\n' || *byte == '\t') *byte = ' ';
 }
 
 static int is_local(const char *host) {

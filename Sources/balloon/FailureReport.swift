@@ -2,6 +2,7 @@ import BalloonPOSIX
 import BalloonTransport
 import MessageServer
 import MessageStore
+import Replication
 import RetentionClient
 import Simulator
 
@@ -20,6 +21,7 @@ struct FailureReport {
         case let error as BackupError: self.init(error, Self.advice(about: error))
         case let error as ReversalNotDead:
             self.init(.usage, "\(error)", hint: "run balloon deadletters list to see the attempts")
+        case let error as ReplicaError: self.init(error)
         case let error as SimulatorError: self.init(error, Self.advice(about: error))
         case let error as DeviceAnswerError: self.init(error)
         case let error as TransportError: self.init(error)
@@ -37,6 +39,13 @@ struct FailureReport {
 
     private init(_ error: any Error, _ advice: (code: CommandStatus, hint: String?)) {
         self.init(advice.code, "\(error)", hint: advice.hint)
+    }
+
+    private init(_ error: ReplicaError) {
+        switch error {
+        case .unreachable: self.init(.unavailable, "\(error)", hint: "check the database and its URL")
+        case .unusable: self.init(.configuration, "\(error)", hint: nil)
+        }
     }
 
     private init(_ error: CommandFailure) {

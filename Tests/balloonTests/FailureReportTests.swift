@@ -4,6 +4,7 @@ import BalloonTransport
 import Glibc
 import MessageServer
 import MessageStore
+import Replication
 import Simulator
 import Testing
 
@@ -34,6 +35,9 @@ import Testing
             (StoreError.inUse(path: "p", process: 1), .unavailable),
             (StoreError.unknownVersion(found: "2", path: "p"), .badData),
             (StoreError.noData(path: "p"), .unavailable),
+            (StoreError.copyOfDatabase(path: "p"), .usage),
+            (ReplicaError.unreachable("r"), .unavailable),
+            (ReplicaError.unusable("r"), .configuration),
             (StoreError.tooManyPending(maximum: 1), .failed),
             (CommandFailure.problemsFound(count: 1, areInJournal: true), .badData),
             (StoreError.damaged(file: "f", line: 1), .badData),
