@@ -100,6 +100,10 @@ final class FileCopier: DurableCopy {
         last = Atomic(number)
     }
 
+    /// The name of a content that began with the change `number`; greater than all of former owners, which may have left pieces
+    /// of contents that they did not end.
+    static func version(_ number: Int64, of epoch: Int64) -> Int64 { epoch << 40 | number & (1 << 40 - 1) }
+
     /// Whether nothing is kept any more.
     var isEnded: Bool { state.withLock(\.isEnded) }
 
@@ -283,6 +287,7 @@ final class FileCopier: DurableCopy {
     private func keepOnce(_ taken: [Taken], _ work: inout Work) throws(PostgresError) -> [String: Bool]? {
         let connection = try opened(&work)
         let number = last.load(ordering: .relaxed) + 1
+        let newVersion = Self.version(number, of: epoch)
         let known = try known(taken.map(\.name), &work, connection)
         var batch = Batch(epoch: epoch, number: number)
         var unfinished: [String: Bool] = [:]
@@ -298,14 +303,14 @@ final class FileCopier: DurableCopy {
             guard let file = one.file, let size = try? file.sizeBytes() else {
                 partial[one.name] = nil
                 if let before, before.sizeBytes >= 0 {
-                    batch.end(one.name, sizeBytes: -1, version: number, began: number)
+                    batch.end(one.name, sizeBytes: -1, version: newVersion, began: number)
                 }
                 continue
             }
             let isNew = one.isReplaced || before.map { $0.sizeBytes < 0 || $0.sizeBytes > size } ?? true
-            let part = partial[one.name] ?? (isNew ? (version: number, at: 0) : nil)
+            let part = partial[one.name] ?? (isNew ? (version: newVersion, at: 0) : nil)
             var at = part?.at ?? Int(before?.sizeBytes ?? 0)
-            let version = part?.version ?? before?.version ?? number
+            let version = part?.version ?? before?.version ?? newVersion
             if part == nil, at == size { continue }
             let end = part == nil ? size : min(size, at + Self.partBytes)
             while at < end {

@@ -39,6 +39,10 @@ struct KeptFiles: Sendable {
             for name in try Directory.names(in: absolute(folder)) {
                 let path = folder.isEmpty ? name : folder + "/" + name
                 if Directory.isDirectory(absolute(path)) {
+                    // Files behind a link are not below the directory, so they would not be kept.
+                    guard ProcessPaths.resolved(absolute(path)) == absolute(path) else {
+                        throw ReplicaError.unusable("\(absolute(path)) is a symbolic link; make it a folder")
+                    }
                     folders.append(path)
                 } else if Self.keeps(path), let size = try? File(absolute(path), for: .reading).sizeBytes() {
                     try body(path, size)

@@ -48,6 +48,7 @@ package final class OwnedStore: Sendable {
     /// Meanwhile nothing may reach handlers or Apple.
     package func observe(_ observer: @escaping @Sendable (Bool) -> Void) {
         let change = state.withLock { state -> Bool? in
+            if state.isReleased { return nil }
             let isCertain = SystemClock.sinceBoot() - state.beat < lease * 2 / 3
             defer { state.isCertain = isCertain }
             return isCertain == state.isCertain ? nil : isCertain
@@ -93,16 +94,15 @@ package final class OwnedStore: Sendable {
     /// Ends the beats, as the end of the process does.
     func endBeats() { state.withLock { $0.isReleased = true } }
 
-    /// Removes what a former owner began to write and did not end before the change `number`, and what no server needs any
-    /// more.
+    /// Removes what former owners began to write and did not end, and files that were removed long before the change `number`.
     private func clean(before number: Int64) {
         do throws(PostgresError) {
             let connection = try connect()
             try connection.run(
                 """
-                DELETE FROM balloon.piece p WHERE version <= $1 AND NOT EXISTS (
+                DELETE FROM balloon.piece p WHERE version < $1 AND NOT EXISTS (
                     SELECT FROM balloon.file f WHERE f.path = p.path AND f.version = p.version)
-                """, [.number(number)], within: .seconds(600))
+                """, [.number(FileCopier.version(0, of: epoch))], within: .seconds(600))
             try connection.run(
                 "DELETE FROM balloon.file WHERE size < 0 AND number < $1",
                 [.number(number - 2 * Replica.maximumBehind)], within: .seconds(600))

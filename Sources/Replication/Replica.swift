@@ -70,7 +70,7 @@ package actor Replica {
                 return nil
             }
             // The former owner cannot write any more, so this is all.
-            try follow(connection)
+            try follow(connection, isAlone: true)
             return try own(epoch, connection)
         } catch {
             (connection, seen) = (nil, nil)
@@ -206,6 +206,8 @@ package actor Replica {
                 )
             }
             mark = found
+            // The directory may be a copy of another machine's, which is still there.
+            if mark.boot != ProcessRecord.machine { mark.replica = ReplicaMark(store: store).replica }
         } else {
             var isEmpty = true
             try files.forEach { _, _ in isEmpty = false }
@@ -243,7 +245,7 @@ package actor Replica {
                 let isSame =
                     try isTrusted && file.number <= mark.through && !listed.contains(file.path)
                     && sizeBytes(file.path) == file.sizeBytes
-                if !isSame { try fetch(file, connection) }
+                if !isSame { _ = try fetch(file, connection) }
             }
             guard let end = rows.last else { break }
             last = end[0].text
@@ -268,7 +270,9 @@ package actor Replica {
     }
 
     /// Copies the changes since the last call.
-    private func follow(_ connection: PostgresConnection) throws {
+    ///
+    /// While an owner writes, content may be missing that a later change replaces; `isAlone` nothing may be missing.
+    private func follow(_ connection: PostgresConnection, isAlone: Bool = false) throws {
         while let place {
             let rows = try connection.run(
                 """
@@ -278,10 +282,11 @@ package actor Replica {
             for row in rows {
                 let file = try StoredFile(row)
                 let size = try sizeBytes(file.path)
-                if file.began > place.number || size < 0 || size > file.sizeBytes || file.sizeBytes < 0 {
-                    try fetch(file, connection)
-                } else if try !append(file, from: size, connection) {
-                    try fetch(file, connection)
+                let isAppended = file.began <= place.number && 0...max(0, file.sizeBytes) ~= size
+                var isWhole = try isAppended && append(file, from: size, connection)
+                if !isWhole { isWhole = try fetch(file, connection) }
+                guard isWhole || !isAlone else {
+                    throw ReplicaError.unusable("the database lacks a part of \(file.path)")
                 }
                 self.place = (file.number, file.path)
             }
@@ -297,20 +302,20 @@ package actor Replica {
         return size.map(Int64.init) ?? -1
     }
 
-    /// Replaces the file by what the store has, or removes it.
-    private func fetch(_ file: StoredFile, _ connection: PostgresConnection) throws {
+    /// Replaces the file by what the store has, or removes it; false when a part of it is missing.
+    private func fetch(_ file: StoredFile, _ connection: PostgresConnection) throws -> Bool {
         let path = files.absolute(file.path)
         if file.sizeBytes < 0 {
             try SystemError.unlessMissing { () throws(SystemError) in try Directory.remove(path) }
-            return
+            return true
         }
         try Directory.make(Directory.parent(of: path)) { _ in }
         let temporary = path + ".replica.new"
         try SystemError.unlessMissing { () throws(SystemError) in try Directory.remove(temporary) }
         let new = try File(temporary, for: .appending)
-        // When pieces are missing, the file was changed again, and that change follows.
-        _ = try read(file, from: 0, connection) { try new.append($0) }
+        let isWhole = try read(file, from: 0, connection) { try new.append($0) }
         try Directory.rename(temporary, to: path)
+        return isWhole
     }
 
     /// Appends what the store has after `size`; false when its pieces begin elsewhere.

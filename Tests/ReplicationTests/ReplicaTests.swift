@@ -161,6 +161,27 @@ struct ReplicaTests {
         #expect(try own.content() == ["VERSION": [1]])
     }
 
+    @Test func `a directory that was copied to another machine does not take the store from the first`()
+        async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        var mark = try #require(try ReplicaMark(in: one.root))
+        mark.boot = "another machine"
+        try mark.write(in: two.root)
+        #expect(try await two.step() == nil)
+        owned.beat()
+        #expect(!one.isLost)
+        await owned.release()
+        #expect(try await two.step() != nil)
+    }
+
+    @Test func `a linked folder is refused, because its files would not be kept`() async throws {
+        let (one, elsewhere) = try (Server(cluster), TemporaryDirectory())
+        #expect(symlink(elsewhere.path, one.path("attachments")) == 0)
+        await #expect(throws: ReplicaError.self) { _ = try await one.step() }
+    }
+
     @Test func `a copied directory is the store of every server that joins, and is copied once`() async throws
     {
         let (one, two) = try (Server(cluster), Server(cluster))
