@@ -15,9 +15,9 @@ final class AssignmentLines: Sendable {
     private struct State {
         /// The lines that were refused, and those behind them.
         var waiting = Deque<Line>()
-        /// The conversations with a line that is being recorded: a later one must not come before it.
-        var inFlight: Set<ConversationID> = []
         var isRetrying = false
+        /// Whether a retry will begin after ``AssignmentLines/pause``.
+        var isScheduled = false
 
         /// Begins to record the waiting lines; false when there are none, or it has begun.
         mutating func begin() -> Bool {
@@ -26,47 +26,63 @@ final class AssignmentLines: Sendable {
             return true
         }
 
-        /// Returns the next waiting line; nil after the last, and behind a line of the same conversation.
+        /// Returns the next waiting line; nil after the last.
         mutating func next() -> Line? {
-            if let line = waiting.popFirst() {
-                if !inFlight.contains(line.conversation) { return line }
-                waiting.prepend(line)
-            }
-            isRetrying = false
-            return nil
+            let line = waiting.popFirst()
+            if line == nil { isRetrying = false }
+            return line
         }
     }
 
+    /// The pause before refused lines are tried again.
+    static let pause = Duration.milliseconds(200)
+    /// Runs a function after ``pause``.
+    typealias Timer = @Sendable (@escaping @Sendable () -> Void) -> Void
+
+    private let later: Timer
     private let append: @Sendable (Line, @escaping AppendCompletion) -> Void
     private let state = Mutex(State())
     /// The number of waiting lines above which the oldest are forgotten.
     static let maximumWaiting = 10_000
 
-    /// Creates a recorder that appends with `append`, which answers once.
-    init(append: @escaping @Sendable (Line, @escaping AppendCompletion) -> Void) { self.append = append }
+    /// Creates a recorder that appends with `append`, which answers once, and tries again by `later`.
+    init(later: @escaping Timer, append: @escaping @Sendable (Line, @escaping AppendCompletion) -> Void) {
+        (self.later, self.append) = (later, append)
+    }
 
     /// Records a line; returns at once.
     func record(_ line: Line) {
         let isFirst = state.withLock { state in
-            if state.waiting.isEmpty, !state.isRetrying, state.inFlight.insert(line.conversation).inserted {
-                return true
-            }
+            if state.waiting.isEmpty, !state.isRetrying { return true }
             Self.add(line, to: &state)
             return false
         }
-        guard isFirst else { return }
+        guard isFirst else { return retryLater() }
         append(line) { [weak self] result in
-            self?.state.withLock { state in
-                state.inFlight.remove(line.conversation)
-                guard case .failed(let error) = result, error.isTransient else { return }
-                if state.waiting.count < Self.maximumWaiting { state.waiting.prepend(line) }
-            }
+            guard case .failed(let error) = result, error.isTransient else { return }
+            self?.state.withLock { Self.add(line, to: &$0) }
+            self?.retryLater()
+        }
+    }
+
+    private func retryLater() {
+        let begins = state.withLock { state in
+            if state.waiting.isEmpty || state.isRetrying || state.isScheduled { return false }
+            state.isScheduled = true
+            return true
+        }
+        guard begins else { return }
+        later { [weak self] in
+            guard let self else { return }
+            self.state.withLock { $0.isScheduled = false }
+            Task { await self.retry() }
         }
     }
 
     /// Records the waiting lines, until one is refused again.
     func retry() async {
         guard state.withLock({ $0.begin() }) else { return }
+        defer { retryLater() }
         while let line = state.withLock({ $0.next() }) {
             let result = await withCheckedContinuation { continuation in
                 append(line) { continuation.resume(returning: $0) }

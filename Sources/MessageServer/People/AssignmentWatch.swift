@@ -68,7 +68,10 @@ final class AssignmentWatch: Sendable {
         self.presence = presence
         self.logger = logger
         // People see each change at its place of the thread. The store knows the ids of the lines that an earlier process wrote.
-        lines = AssignmentLines { [weak store] line, completion in
+        let later: AssignmentLines.Timer = { [timers] in
+            timers.asyncAfter(deadline: .now() + AssignmentLines.pause.dispatchInterval, execute: $0)
+        }
+        lines = AssignmentLines(later: later) { [weak store] line, completion in
             guard let store else { return completion(.failed(.closed)) }
             store.beginRecording(
                 .assignment(line.assignment), by: .server, as: line.id, of: line.conversation.business,
@@ -158,7 +161,6 @@ final class AssignmentWatch: Sendable {
     @discardableResult
     func look(at now: Timestamp) async -> Duration {
         var time = Duration.zero
-        await lines.retry()
         let assigned = store.assignedConversations
         forgetOthers(than: assigned)
         for conversation in assigned {

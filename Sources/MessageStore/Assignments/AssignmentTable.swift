@@ -43,7 +43,7 @@ struct AssignmentTable: Sendable {
     /// The maximum number of entries of conversations that are with their handler or closed.
     static let maximumEnded = 10_000
 
-    static let maximumChanges = 256
+    static let maximumChanges = 1024
 
     /// Returns the assignment of a conversation; a conversation without an entry is with its handler.
     func assignment(of key: ConversationKey) -> Assignment {

@@ -58,7 +58,7 @@ extension CurrentState {
     }
 
     /// The number of a journal's last records whose changes of assignments may not have been followed.
-    private static let followedRecords: UInt64 = 1000
+    private static let followedRecords: UInt64 = 4000
 
     /// Starts to record whether the customer closes the conversation; must precede the read of its file.
     ///

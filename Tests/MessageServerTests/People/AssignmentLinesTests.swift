@@ -2,6 +2,7 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import MessageServer
@@ -34,7 +35,7 @@ struct AssignmentLinesTests {
 
     @Test func `lines that the disk refused are recorded later, in order and once`() async {
         let disk = Disk()
-        let lines = AssignmentLines { $1(disk.append($0)) }
+        let lines = AssignmentLines(later: { _ in }) { $1(disk.append($0)) }
         lines.record(line("1"))
         disk.isFull = true
         lines.record(line("2"))
@@ -53,12 +54,28 @@ struct AssignmentLinesTests {
 
     @Test func `lines that wait are bounded`() async {
         let disk = Disk()
-        let lines = AssignmentLines { $1(disk.append($0)) }
+        let lines = AssignmentLines(later: { _ in }) { $1(disk.append($0)) }
         disk.isFull = true
         for number in 0...AssignmentLines.maximumWaiting { lines.record(line("\(number)")) }
         disk.isFull = false
         await lines.retry()
         #expect(disk.lines.count == AssignmentLines.maximumWaiting)
         #expect(disk.lines.contains("\(AssignmentLines.maximumWaiting)"))
+    }
+
+    @Test func `a refused line is tried again by itself`() async throws {
+        let disk = Disk()
+        let later = Mutex<[@Sendable () -> Void]>([])
+        let lines = AssignmentLines(later: { next in later.withLock { $0.append(next) } }) {
+            $1(disk.append($0))
+        }
+        disk.isFull = true
+        lines.record(line("1"))
+        lines.record(line("2"))
+        #expect(later.withLock(\.count) == 1)
+        disk.isFull = false
+        later.withLock { $0.removeFirst() }()
+        #expect(await eventually { disk.lines == ["1", "2"] })
+        #expect(later.withLock(\.count) == 0)
     }
 }
