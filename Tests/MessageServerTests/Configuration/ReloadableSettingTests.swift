@@ -297,7 +297,8 @@ import Testing
     private static let fixed: [String: String] = [
         "mspID": #""other""#, "listen": #""127.0.0.1:9""#, "adminListen": #""off""#,
         "inspectorListen": #""127.0.0.1:9""#, "dataDirectory": #""other""#, "landing": "true",
-        "limits/shards": "33", "tls": #"{"certificateFile":"\#(certificate)","keyFile":"\#(key)"}"#,
+        "limits/shards": "33", "store/postgres": #"{"url":{"file":"other"}}"#,
+        "tls": #"{"certificateFile":"\#(certificate)","keyFile":"\#(key)"}"#,
     ]
 
     private static let slow: Set<String> = [
@@ -372,6 +373,7 @@ import Testing
             wanted.gateway = loaded.gateway
             wanted.gateway.url = url
         case let key where key.hasPrefix("attachments/"): wanted.attachments = loaded.attachments
+        case "store/postgres": wanted.postgres = loaded.postgres
         case let key where key.hasPrefix("store/"): wanted.store = loaded.store
         case let key where key.hasPrefix("limits/"): wanted.limits = loaded.limits
         case let key where key.hasPrefix("http/"): wanted.http = loaded.http
