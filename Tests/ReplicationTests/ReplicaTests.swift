@@ -293,7 +293,13 @@ private final class Server: Sendable {
     var root: String { directory.path }
     var isLost: Bool { lost.value }
     func path(_ name: String) -> String { directory.file(name) }
-    func step() async throws -> OwnedStore? { try await replica.step() }
+    /// A database on a busy machine may not answer in time; then a server looks again, too.
+    func step() async throws -> OwnedStore? {
+        for _ in 1...20 {
+            do { return try await replica.step() } catch ReplicaError.unreachable { continue }
+        }
+        return try await replica.step()
+    }
 
     /// The kept files.
     func content() throws -> [String: [UInt8]] {
