@@ -96,8 +96,7 @@ def main():
                     for server in reversed(servers):
                         server.stop()
         finally:
-            cluster.stop()
-            subprocess.run([*cluster.prefix, "rm", "-r", str(cluster.data)], stderr=subprocess.DEVNULL)
+            cluster.end(signal.SIGINT)
     print("| store | messages/s, 64 connections | p99, ms | p50 of one connection, ms |\n|---|---|---|---|")
     for mode, rounds in figures.items():
         rate, high, low = (statistics.median(column) for column in zip(*rounds))
