@@ -50,9 +50,9 @@ package final class RunningServer: Sendable {
     /// Composes a server: creates the handlers, opens the data directory and recovers from a crash.
     ///
     /// The journal and the conversations are written to `disk`; `lock` is the data directory's, if the caller holds
-    /// it, and `owned` the store in PostgreSQL that keeps the directory. `recoveryDidAdvance` is called after each part of a recovery, from any thread. Throws a
-    /// ``ConfigurationError`` when a handler is unknown or refuses its configuration, or when the certificate does
-    /// not match its key. Also throws the store's errors.
+    /// it, and `owned` the store in PostgreSQL that keeps the directory. `recoveryDidAdvance` is called after each part
+    /// of a recovery, from any thread. Throws a ``ConfigurationError`` when a handler is unknown or refuses its
+    /// configuration, or when the certificate does not match its key. Also throws the store's errors.
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
         observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
