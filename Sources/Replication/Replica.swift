@@ -19,7 +19,7 @@ package actor Replica {
     private var connection: PostgresConnection?
     /// The last change that is in the directory; nil until the directory was compared with the store.
     private var place: (number: Int64, path: String)?
-    private var seen: (owner: Owner, since: Duration, last: Duration)?
+    private var seen: (owner: Owner, silence: Duration, last: Duration)?
     private var marked = Duration.zero
 
     private struct Owner: Equatable {
@@ -363,13 +363,11 @@ package actor Replica {
         guard let row = rows.first else { return nil }
         let owner = Owner(epoch: row[0].number, replica: row[1].text, beat: row[2].number)
         let now = now()
-        // A silence counts only while this replica looked all the time.
-        if let seen, seen.owner == owner, now - seen.last < settings.lease / 4 {
-            self.seen?.last = now
-        } else {
-            seen = (owner, now, now)
-        }
-        let isSilent = now - (seen?.since ?? now) >= settings.lease
+        // A pause between two looks counts as a quarter of the lease at most: what stopped this replica may have stopped the owner.
+        var silence = Duration.zero
+        if let seen, seen.owner == owner { silence = seen.silence + min(now - seen.last, settings.lease / 4) }
+        seen = (owner, silence, now)
+        let isSilent = silence >= settings.lease
         guard owner.replica.isEmpty || owner.replica == mark.replica || isSilent else { return nil }
         do throws(PostgresError) {
             let taken = try connection.run(

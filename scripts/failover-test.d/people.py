@@ -73,11 +73,16 @@ class Person(threading.Thread):
         self.random, self.calls, self.faults = random.Random(name), 0, []
 
     def run(self):
-        while not self.ends.is_set():
+        while True:
+            is_end = self.ends.is_set()
             # A take whose answer was lost is in this list.
-            for one in self.call("GET", f"/conversations?state=person&person={self.name}")[1]["conversations"]:
+            held = self.call("GET", f"/conversations?state=person&person={self.name}")[1]["conversations"]
+            for one in held:
                 self.serve(one["id"], one.get("queue", {}).get("id"))
-            self.call("POST", "/take-next", {"person": {"id": self.name}})
+            taken = self.call("POST", "/take-next", {"person": {"id": self.name}})[1]
+            # A person who released a customer looks again, so the last one leaves none.
+            if is_end and not held and "conversation" not in taken:
+                return
             time.sleep(0.02)
 
     def serve(self, customer, queue):
