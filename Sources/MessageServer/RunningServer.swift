@@ -225,7 +225,7 @@ package final class RunningServer: Sendable {
                 isCredentialRefused: { sender.pauses.contains(where: \.isCredentialRefused) },
                 isReloaded: { [isReloaded] in isReloaded.isSet },
                 certificateExpiry: { [tls] in tls?.expirySecondsSince1970 },
-                merchantCertificates: merchantCertificates,
+                merchantCertificates: merchantCertificates, ownedStore: { owned?.figures },
                 suspectedSettings: { [signInFlow] in signInFlow.suspectedSettings }),
             queues: { [watch = pipelines.watch] in watch.queues(of: $0) })
         admin = try configuration.adminListen.socketAddress.map { [api, tls] address in

@@ -256,6 +256,9 @@ package final class Store: Sendable {
     /// Whether a disk write failed and deliveries are paused; never blocks.
     package var isHeldUp: Bool { gate.isHolding }
 
+    /// Whether another server may have taken the store; never blocks.
+    package var isOwnerInDoubt: Bool { gate.isInDoubt }
+
     /// Pauses deliveries and replies while another server may have taken the store, and resumes them.
     package func record(isOwner: Bool) {
         gate.record(isOwner: isOwner)

@@ -79,6 +79,7 @@ final class FileCopier: DurableCopy {
     private let work = Mutex(Work())
     /// The number of the last kept change.
     private let last: Atomic<Int64>
+    private let failures = Atomic<UInt64>(0)
 
     /// How long the database may keep nothing before a caller is told that its change is not durable.
     private static let patience = 3.0
@@ -103,6 +104,11 @@ final class FileCopier: DurableCopy {
     /// The name of a content that began with the change `number`; greater than all of former owners, which may have left pieces
     /// of contents that they did not end.
     static func version(_ number: Int64, of epoch: Int64) -> Int64 { epoch << 40 | number & (1 << 40 - 1) }
+
+    /// The files with a change that is not kept yet, and how many transactions failed; a failed one is made again.
+    var backlog: (files: Int, failures: UInt64) {
+        (state.withLock { $0.changes.count + $0.waiters.count }, failures.load(ordering: .relaxed))
+    }
 
     /// Whether nothing is kept any more.
     var isEnded: Bool { state.withLock(\.isEnded) }
@@ -276,6 +282,7 @@ final class FileCopier: DurableCopy {
                         "the store cannot be written; trying again", metadata: ["reason": "\(error)"])
                 }
                 failures += 1
+                self.failures.add(1, ordering: .relaxed)
                 // The first time at once, because only the connection may have ended.
                 if failures == 1 { continue }
                 _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 0.1)

@@ -22,6 +22,10 @@ package final class OwnedStore: Sendable {
         var connection: PostgresConnection?
         /// When the last successful beat was sent.
         var beat = SystemClock.sinceBoot()
+        /// The replicas that followed at that time.
+        var followers: Int64 = 0
+        /// Whether the last beat succeeded.
+        var isAnswering = true
         var isReleased = false
         var isCertain = true
     }
@@ -57,6 +61,26 @@ package final class OwnedStore: Sendable {
         watch.asyncAfter(deadline: .now() + (lease / 20).dispatchInterval) { [weak self] in
             self?.observe(observer)
         }
+    }
+
+    /// The facts that an operator watches.
+    package struct Figures: Sendable {
+        /// The time since the last beat that the database confirmed; handlers are not called from two thirds of the lease on.
+        package let sinceBeat: Duration
+        /// The servers that follow; each says so every 30 seconds, so one that ended counts for 90.
+        package let followers: Int
+        /// The changed files that are not in the database yet.
+        package let waitingFiles: Int
+        /// The transactions that failed; each is made again.
+        package let failures: UInt64
+    }
+
+    package var figures: Figures {
+        let (beat, followers) = state.withLock { ($0.beat, $0.followers) }
+        let backlog = copier.backlog
+        return Figures(
+            sinceBeat: SystemClock.sinceBoot() - beat, followers: Int(followers), waitingFiles: backlog.files,
+            failures: backlog.failures)
     }
 
     /// Gives the store to the others, after all changes; the data directory is closed.
@@ -131,11 +155,22 @@ package final class OwnedStore: Sendable {
             let rows = try run(
                 """
                 UPDATE balloon.replica SET beat = beat + 1, seen = now() WHERE id = $1
-                RETURNING (SELECT count(*) FROM balloon.owner WHERE epoch = $2)
+                RETURNING (SELECT count(*) FROM balloon.owner WHERE epoch = $2), (
+                    SELECT count(*) FROM balloon.replica WHERE id <> $1 AND seen > now() - interval '90 seconds')
                 """, [.text(state.withLock(\.mark.replica)), .number(epoch)], within: lease / 4)
-            guard rows.first?[0].number == 1 else { return lost() }
-            state.withLock { $0.beat = sent }
+            guard let row = rows.first, row[0].number == 1 else { return lost() }
+            let wasAnswering = state.withLock { state in
+                (state.beat, state.followers) = (sent, row[1].number)
+                defer { state.isAnswering = true }
+                return state.isAnswering
+            }
+            if !wasAnswering { logger.notice("the store's database answers again") }
         } catch {
+            let wasAnswering = state.withLock { state in
+                defer { state.isAnswering = false }
+                return state.isAnswering
+            }
+            guard wasAnswering else { return }
             logger.error("the store's database does not answer", metadata: ["reason": "\(error)"])
         }
     }

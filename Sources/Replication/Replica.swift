@@ -105,6 +105,18 @@ package actor Replica {
         } catch { throw ReplicaError(error) }
     }
 
+    /// How many standbys of PostgreSQL copy its changes, and whether a commit waits for one; reads only.
+    package static func standbys(_ url: String) throws(ReplicaError) -> (count: Int, isAwaited: Bool) {
+        do throws(PostgresError) {
+            let connection = try PostgresConnection(url, name: "balloon doctor")
+            try ReplicaSchema.check(connection)
+            let rows = try connection.run(
+                "SELECT count(*), (current_setting('synchronous_standby_names') <> '')::int::bigint FROM pg_stat_replication"
+            )
+            return (Int(rows[0][0].number), rows[0][1].number == 1)
+        } catch { throw ReplicaError(error) }
+    }
+
     /// A server that joined a store.
     package struct Member: Sendable {
         /// The name of its data directory.

@@ -73,6 +73,9 @@ struct ReplicaTests {
             two.pass(Server.lease / 5)
             #expect(try await two.step() == nil)
         }
+        #expect(owned.figures.followers == 1)
+        #expect(owned.figures.waitingFiles == 0)
+        #expect(try Replica.standbys(cluster.url) == (count: 0, isAwaited: false))
         // A pause counts as a quarter of the lease.
         two.pass(Server.lease * 2)
         #expect(try await two.step() == nil)

@@ -77,6 +77,14 @@ import Testing
         (facts { $0.freeBytes = 500 << 20 }, "disk space", .warning, "500.0 MB are free", "free space"),
         (facts { $0.sync = .median(microseconds: 50_001) }, "disk sync", .warning, "50.0 ms", "SSD"),
         (facts { $0.sync = .failed("open: Read-only") }, "disk sync", .problem, "Read-only", "server's user"),
+        (
+            facts { $0.database = .failed("no answer") }, "database", .problem, "no answer",
+            "store.postgres.url"
+        ),
+        (
+            facts { $0.database = .answered(standbys: 0, isAwaited: true) }, "database", .problem,
+            "none is connected", "start the standby"
+        ),
         (facts { $0.maximumOpenFiles = 1023 }, "descriptors", .problem, "1023", "LimitNOFILE"),
         (facts { $0.maximumOpenFiles = 4096 }, "descriptors", .warning, "4096", "LimitNOFILE"),
         (
@@ -123,6 +131,19 @@ import Testing
         #expect(finding.state == state)
         #expect(finding.text.contains(text), "\(finding.text)")
         #expect(finding.remedy?.contains(remedy) == true, "\(finding.remedy ?? "")")
+    }
+
+    @Test(arguments: [
+        (0, false, "no standby is connected"), (1, false, "its standby gets it later"),
+        (2, false, "its 2 standbys get it later"), (1, true, "a standby's before its 200"),
+    ])
+    func `a store in PostgreSQL says what a lost disk loses`(standbys: Int, isAwaited: Bool, words: String)
+        throws
+    {
+        let facts = Self.facts { $0.database = .answered(standbys: standbys, isAwaited: isAwaited) }
+        let finding = try #require(facts.findings.first { $0.check == "database" })
+        #expect(finding.state == .ok)
+        #expect(finding.text.contains(words), "\(finding.text)")
     }
 
     @Test func `facts that are unknown are no problem`() {

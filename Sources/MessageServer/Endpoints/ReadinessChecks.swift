@@ -32,6 +32,7 @@ package final class ReadinessChecks: Sendable {
     private var facts: ReadinessFacts {
         var facts = ReadinessFacts(statistics: store.statistics)
         facts.areDeliveriesPaused = store.isHeldUp
+        facts.isOwnerInDoubt = store.isOwnerInDoubt
         facts.hasRecentJournalFailure = store.hasRecentSyncFailure
         facts.damage = store.journalDamage
         complete(&facts)

@@ -11,6 +11,8 @@ struct ReadinessFacts: Sendable {
     let statistics: StoreStatistics
     /// Whether deliveries are paused because a disk write failed.
     var areDeliveriesPaused = false
+    /// Whether another server may have taken the store, because its database does not answer.
+    var isOwnerInDoubt = false
     /// Whether a write of the journal failed in the last minute.
     var hasRecentJournalFailure = false
     /// The records that the journal lost.
@@ -61,6 +63,7 @@ struct ReadinessFacts: Sendable {
     ///
     /// After a failure a small write may succeed, for example on a nearly full disk, while larger messages get 503.
     private var journal: ReadinessCheck.State {
+        if isOwnerInDoubt { return .failing(reason: "the store's database does not answer") }
         if statistics.lastSyncFailure != nil { return .failing(reason: "journal writes fail") }
         return hasRecentJournalFailure ? .degraded(reason: Self.recentJournalFailure) : .ok
     }

@@ -4,6 +4,7 @@ import BalloonPOSIX
 import BusinessMessages
 import GatewayClient
 import MessageStore
+import Replication
 
 /// `GET /metrics` of the admin listener: the server's metrics in the text format of Prometheus.
 ///
@@ -22,6 +23,8 @@ struct MetricsRoute: Sendable {
         var certificateExpiry: @Sendable () -> Int? = { nil }
         /// The merchants' certificates.
         var merchantCertificates = MerchantCertificates([])
+        /// The state of a store in PostgreSQL; nil without one.
+        var ownedStore: @Sendable () -> OwnedStore.Figures? = { nil }
         /// The number of failed sign-ins that a change of a setting may correct, by setting.
         var suspectedSettings: @Sendable () -> [(setting: String, count: UInt64)] = { [] }
     }
@@ -72,6 +75,7 @@ struct MetricsRoute: Sendable {
             }
             text.add(gateway, isCredentialRefused: server.isCredentialRefused())
             text.add(metrics, store.statistics)
+            if let figures = server.ownedStore() { text.add(figures) }
             text.family(
                 "balloon_references_expired_total", .counter,
                 "Payload references that expired before their download; each is a lost choice of a customer.",
@@ -206,6 +210,22 @@ extension MetricsText {
             "balloon_conversations_quarantined", .gauge,
             "Damaged conversations that need the command conversations rebuild.",
             statistics.quarantinedConversations)
+    }
+
+    fileprivate mutating func add(_ store: OwnedStore.Figures) {
+        family(
+            "balloon_store_beat_age_seconds", .gauge,
+            "The time since PostgreSQL last confirmed that this server has the store."
+        ) { $0.add([], Double(store.sinceBeat.wholeMilliseconds) / 1000) }
+        family(
+            "balloon_store_followers", .gauge, "The servers that follow the store, and can take it.",
+            store.followers)
+        family(
+            "balloon_store_waiting_files", .gauge, "The changed files that are not in PostgreSQL yet.",
+            store.waitingFiles)
+        family(
+            "balloon_store_failed_transactions_total", .counter,
+            "The transactions that failed; each is made again.", store.failures)
     }
 
     fileprivate mutating func addProcess() {

@@ -3,6 +3,7 @@ import BalloonPOSIX
 import BalloonTransport
 import HandlerKit
 import MessageServer
+import Replication
 
 /// Gathers the ``DoctorFacts`` of this machine and of a configuration.
 enum DoctorExamination {
@@ -44,6 +45,12 @@ enum DoctorExamination {
             do throws(SystemError) { try FileOwner.actAsRealUser() } catch {
                 facts.ledger?.failure = "\(error)"
             }
+        }
+        if let postgres = configuration.postgres {
+            do throws(ReplicaError) {
+                let (count, isAwaited) = try Replica.standbys(postgres.url)
+                facts.database = .answered(standbys: count, isAwaited: isAwaited)
+            } catch { facts.database = .failed("\(error)") }
         }
         examine(path, &facts)
         // A server that does not answer is one that does not run.

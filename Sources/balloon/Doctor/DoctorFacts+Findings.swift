@@ -2,12 +2,13 @@ import BalloonTransport
 import MessageServer
 
 extension DoctorFacts {
-    /// The findings, in a fixed order; every check has at least one, that of the ledger only with `store.erasureLedger`.
+    /// The findings, in a fixed order; every check has at least one; `store.postgres` and `store.erasureLedger` have one more each.
     var findings: [DoctorFinding] {
         let checks: [(name: String, findings: [DoctorFinding])] = [
             ("gateway", [reachability]), ("clock", [clock]), ("data directory", [directory]),
-            ("disk space", [space]), ("disk sync", [syncTime]), ("erasure ledger", ledgerFolder),
-            ("descriptors", [descriptors]), ("configuration", configuration),
+            ("disk space", [space]), ("disk sync", [syncTime]), ("database", databaseFindings),
+            ("erasure ledger", ledgerFolder), ("descriptors", [descriptors]),
+            ("configuration", configuration),
             ("certificates", certificateFindings), ("handlers", handlerPrograms), ("server", runningServer),
         ]
         return checks.flatMap { check in check.findings.map { $0.of(check.name) } }
@@ -81,6 +82,33 @@ extension DoctorFacts {
             }
             return .ok("\(dataDirectoryPath) belongs to user \(owner) alone")
         }
+    }
+
+    private var databaseFindings: [DoctorFinding] {
+        switch database {
+        case nil: []
+        case .failed(let reason):
+            [
+                .problem(
+                    "the store's database cannot be used: \(reason)",
+                    "check store.postgres.url and PostgreSQL")
+            ]
+        case .answered(let count, true) where count == 0:
+            [
+                .problem(
+                    "a commit waits for a standby of PostgreSQL, and none is connected",
+                    "start the standby, or empty synchronous_standby_names")
+            ]
+        case .answered(_, true): [.ok("a message is on PostgreSQL's disk and a standby's before its 200")]
+        case .answered(let count, false):
+            [.ok("a message is on PostgreSQL's disk before its 200; \(Self.later(count))")]
+        }
+    }
+
+    private static func later(_ standbys: Int) -> String {
+        standbys == 0
+            ? "no standby is connected, so that disk must not be lost"
+            : "its \(standbys == 1 ? "standby gets" : "\(standbys) standbys get") it later, and a promotion loses the last ones"
     }
 
     private var ledgerFolder: [DoctorFinding] {

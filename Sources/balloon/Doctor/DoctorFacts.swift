@@ -33,6 +33,14 @@ struct DoctorFacts {
         case skipped
     }
 
+    /// The database of a store in PostgreSQL.
+    enum Database: Equatable {
+        /// The standbys of PostgreSQL, and whether a commit waits for one.
+        case answered(standbys: Int, isAwaited: Bool)
+        /// The database cannot be used, for this reason.
+        case failed(String)
+    }
+
     /// The gateway's address.
     var gatewayURL: String
     var gateway = Gateway.skipped
@@ -45,6 +53,8 @@ struct DoctorFacts {
     /// The free bytes below which the server is not ready.
     var minimumFreeBytes: UInt64 = 0
     var sync = Sync.skipped
+    /// A store in PostgreSQL; nil without one.
+    var database: Database?
     /// The folder of the ledger of erasures, and why no file can be written in it; nil for one in the data directory.
     var ledger: (folder: String, failure: String?)?
     /// The largest possible number of open descriptors.

@@ -69,6 +69,10 @@ import Testing
             "journal: degraded: journal writes failed within the last minute: free space on the disk or check it"
         ),
         (
+            facts { $0.isOwnerInDoubt = true },
+            "journal: failing: the store's database does not answer"
+        ),
+        (
             facts { $0.areDeliveriesPaused = true },
             "deliveries: degraded: deliveries are paused because disk writes fail: free space on the disk or check it"
         ),
