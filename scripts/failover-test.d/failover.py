@@ -23,6 +23,7 @@ sys.path.insert(0, "scripts/loaded-server.d")
 sys.dont_write_bytecode = True
 import people
 from cluster import Cluster
+from proxy import Proxy
 from loaded_server import BUSINESS, SECRET, token
 
 # Longer than any takeover on a machine that has other work; a run prints how long they took.
@@ -39,7 +40,7 @@ ENDS = {"kill": (signal.SIGKILL, -9), "restart": (signal.SIGKILL, -9), "stop": (
 
 
 class Customer(threading.Thread):
-    """Sends messages one after another, each with one id to the servers in turn until it is answered with 200, as a proxy does.
+    """Sends messages one after another, each with one id to the ports in turn until it is answered with 200, as a proxy does.
 
     With `asks`, each is of a new customer, who asks for a person. With a short `patience`, another server has the message of a frozen
     one; with a long one, the answer of the frozen server counts when it continues.
@@ -97,19 +98,29 @@ class Servers:
                 "environment": {"WITNESS": str(folder / "handled"), "BALLOON_PYTHON": str(pathlib.Path("config/handlers/python").resolve())}}}))
         self.gateway = people.Gateway()
         count = 3 if cluster else 2
-        holders = [socket.create_server(("127.0.0.1", 0)) for _ in range(2 * count)]
+        holders = [socket.create_server(("127.0.0.1", 0)) for _ in range(2 * count + 2)]
         ports = [holder.getsockname()[1] for holder in holders]
         for holder in holders:
             holder.close()
-        self.ports, self.admin_ports, self.processes = ports[:count], ports[count:], [None] * count
+        self.ports, self.admin_ports, self.processes = ports[:count], ports[count:2 * count], [None] * count
+        # For messages and for people.
+        self.proxy_ports = ports[2 * count:]
+        api = {**people.API, "hosts": [f"127.0.0.1:{self.proxy_ports[1]}"]}
         for index, port in enumerate(self.admin_ports):
             (folder / f"server-{index}.json").write_text(json.dumps({
-                "mspID": "m", "secret": {"env": "BALLOON_SECRET"}, "adminListen": f"127.0.0.1:{port}", "api": people.API, "drainDelaySeconds": 1,
+                "mspID": "m", "secret": {"env": "BALLOON_SECRET"}, "adminListen": f"127.0.0.1:{port}", "api": api, "drainDelaySeconds": 1,
                 "gateway": {"url": f"http://127.0.0.1:{self.gateway.server_port}/v1"}, **store}))
         if cluster:
             subprocess.run(
                 [program, "store", "migrate", "--config", str(folder / "server-0.json")], env=self.environment, check=True,
                 stdout=subprocess.DEVNULL)
+
+    def metrics(self, index):
+        """The samples without labels of a server."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.admin_ports[index], timeout=LIMIT)
+        connection.request("GET", "/metrics")
+        lines = [line.split() for line in connection.getresponse().read().decode().splitlines()]
+        return {line[0]: float(line[1]) for line in lines if len(line) == 2}
 
     def data(self, index):
         return self.folder / (f"data-{index}" if self.cluster else "data")
@@ -217,6 +228,8 @@ def main():
             ends.callback(cluster.end, signal.SIGINT)
         servers = Servers(program, pathlib.Path(name), cluster)
         ends.callback(servers.kill)
+        proxy = Proxy(pathlib.Path(name), servers)
+        ends.callback(proxy.end)
         run(servers, rounds)
 
 
@@ -225,10 +238,12 @@ def run(servers, rounds):
     servers.wait([0], "/readyz")
     for index in range(1, len(servers.ports)):
         servers.start(index)
-    customers = [Customer(servers.ports, word, patience=patience) for word, patience in (("ann", 30), ("bob", 30), ("cleo", 1), ("dora", 1))]
+    customers = [
+        Customer(servers.ports, "ann"), Customer(servers.proxy_ports[:1], "bob"), Customer(servers.ports, "cleo", patience=1),
+        Customer(servers.proxy_ports[:1], "dora", patience=1)]
     askers = [Customer(servers.ports, word, asks=True) for word in ("eve", "fred")]
     staff_ends = threading.Event()
-    staff = [people.Person(servers.admin_ports, f"p{number}", staff_ends) for number in range(1, 7)]
+    staff = [people.Person(servers.proxy_ports[1:] if number % 2 else servers.admin_ports, f"p{number}", staff_ends) for number in range(1, 7)]
     for one in customers + askers + staff:
         one.start()
     active, rounds_of = 0, collections.defaultdict(list)
@@ -260,6 +275,9 @@ def run(servers, rounds):
         person.join()
     faults = [fault for person in staff for fault in person.faults]
     if servers.cluster:
+        metrics = servers.metrics(active)
+        if metrics["balloon_store_followers"] < 2 or metrics["balloon_store_beat_age_seconds"] > LEASE:
+            faults.append(f"the owner's metrics are {metrics}")
         active, differences = servers.end_alike(active)
         faults += differences
     else:

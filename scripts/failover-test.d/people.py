@@ -111,7 +111,8 @@ class Person(threading.Thread):
                 connection.request(method, "/v1/businesses/one" + path, None if body is None else json.dumps(body), fields)
                 answer = connection.getresponse()
                 text = answer.read()
-                if answer.status != 503:
+                # A proxy answers 502 and 504 itself.
+                if answer.status not in (502, 503, 504):
                     return answer.status, json.loads(text), answer.headers["ETag"]
             except (OSError, http.client.HTTPException):
                 pass
