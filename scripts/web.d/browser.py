@@ -100,12 +100,12 @@ class Page:
         self.script("const one = document.querySelector(arguments[0]); one.value = arguments[1]; one.dispatchEvent(new Event('change', { bubbles: true }))", css, value)
 
     def act(self, find, action, body=None):
-        """Acts on the element that `find` returns; finds it again when the page has replaced, moved or not laid it out meanwhile."""
+        """Acts on the element that `find` returns; finds it again when the page has replaced it meanwhile or not laid it out yet."""
         for attempt in range(5):
             try:
                 return self.call("POST", f"/element/{find()}/{action}", body)
             except Failure as failure:
-                if attempt == 4 or not str(failure).startswith(("stale element reference", "element not interactable", "element click intercepted")):
+                if attempt == 4 or not str(failure).startswith(("stale element reference", "element not interactable")):
                     raise
                 time.sleep(0.1)
 
