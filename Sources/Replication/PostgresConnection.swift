@@ -33,11 +33,12 @@ import Synchronization
         unsafe connection = Mutex(opened)
         guard error.isEmpty else { throw .lost(error) }
         guard version >= 150_000 else { throw .refused("", "PostgreSQL 15 or later is needed") }
-        // Plans may be older than the tables have rows, and every statement here finds its rows by a key.
+        // Plans may be older than the tables have rows, and every statement here finds its rows by a key. PostgreSQL
+        // gives a plan without a key a very high cost, and with `jit` it would compile such a plan at each execution.
         try runAll(
             """
             SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
-            SET enable_mergejoin = off
+            SET enable_mergejoin = off; SET jit = off
             """)
         let rows = try run(
             """

@@ -208,6 +208,13 @@ struct ReplicaTests {
         await #expect(throws: ReplicaError.self) { _ = try await Server(empty).step() }
     }
 
+    @Test func `a statement without an index is not compiled, which takes longer than a beat`() throws {
+        let plan = try PostgresConnection(cluster.url, name: "test").run(
+            "EXPLAIN ANALYZE SELECT count(*) FROM balloon.replica WHERE beat > 0")
+        #expect(plan.contains { $0[0].text.hasPrefix("Aggregate") })
+        #expect(!plan.contains { $0[0].text.hasPrefix("JIT") })
+    }
+
     @Test func `a transaction waits for its commit even where the database would not`() throws {
         try cluster.run("ALTER ROLE CURRENT_USER IN DATABASE \(cluster.name) SET synchronous_commit = off")
         #expect(

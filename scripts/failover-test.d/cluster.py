@@ -39,7 +39,7 @@ class Cluster:
 
     def start(self):
         """Starts the server, again when it refuses because processes of a killed one have not noticed that yet."""
-        limit = time.monotonic() + 10
+        limit = time.monotonic() + 30
         while time.monotonic() < limit:
             self.process = subprocess.Popen(
                 [*self.prefix, str(self.programs / "postgres"), "-D", str(self.data), "-c", "listen_addresses=",
