@@ -67,7 +67,7 @@ extension SystemError {
     package var mayPass: Bool { [EIO, EMFILE, ENFILE, ENOMEM].contains(code) }
 
     /// A change that a ``DurableCopy`` does not keep in time (`ENOTCONN`).
-    package static let notKept = SystemError("database", code: ENOTCONN)
+    package static let notKept = SystemError("the store's database does not answer", code: ENOTCONN)
 
     /// Whether every other write fails too, until an operator corrects the disk (`ENOSPC`, `EDQUOT`, `EROFS`) or a
     /// ``DurableCopy`` answers again (`ENOTCONN`).

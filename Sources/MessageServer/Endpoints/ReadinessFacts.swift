@@ -40,8 +40,7 @@ struct ReadinessFacts: Sendable {
             ReadinessCheck("journal", journal),
             ReadinessCheck("disk", disk),
             ReadinessCheck("journal-records", records),
-            ReadinessCheck(
-                "deliveries", areDeliveriesPaused ? .degraded(reason: Self.pausedDeliveries) : .ok),
+            ReadinessCheck("deliveries", deliveries),
             ReadinessCheck("backlog", backlog),
             Self.conversations(
                 "damaged-conversations", statistics.quarantinedConversations,
@@ -66,6 +65,13 @@ struct ReadinessFacts: Sendable {
         if isOwnerInDoubt { return .failing(reason: "the store's database does not answer") }
         if statistics.lastSyncFailure != nil { return .failing(reason: "journal writes fail") }
         return hasRecentJournalFailure ? .degraded(reason: Self.recentJournalFailure) : .ok
+    }
+
+    private var deliveries: ReadinessCheck.State {
+        guard areDeliveriesPaused else { return .ok }
+        return .degraded(
+            reason: isOwnerInDoubt
+                ? "deliveries are paused until the store's database answers" : Self.pausedDeliveries)
     }
 
     private var disk: ReadinessCheck.State {

@@ -77,7 +77,10 @@ final class DiskCircuitBreaker: Sendable {
             hint.store(state.holds.rawValue, ordering: .relaxed)
             return scheduler.hold(reason)
         }
-        if isFirst {
+        guard isFirst else { return }
+        if reason == .ownership {
+            logger.error("deliveries paused until the store's database answers")
+        } else {
             logger.error("disk write failed; deliveries paused", metadata: ["error": "\(error)"])
         }
     }
@@ -90,7 +93,11 @@ final class DiskCircuitBreaker: Sendable {
             hint.store(state.holds.rawValue, ordering: .relaxed)
             return scheduler.release(reason)
         }
-        if wasLast { logger.notice("disk writes succeed again; deliveries resumed") }
+        guard wasLast else { return }
+        logger.notice(
+            reason == .ownership
+                ? "deliveries resumed; the store's database answers"
+                : "disk writes succeed again; deliveries resumed")
     }
 
     private func probeLater() {
