@@ -22,9 +22,10 @@ final class FileCopier: DurableCopy {
             if files.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { semaphore.signal() }
         }
 
-        /// Waits for all files; nil after `seconds`, and false when one is not kept.
-        func wait(_ seconds: Double) -> Bool? {
-            semaphore.wait(timeout: .now() + seconds) == .success ? !isLost.load(ordering: .relaxed) : nil
+        /// Waits for all files; nil after `time`, and false when one is not kept.
+        func wait(_ time: Duration) -> Bool? {
+            semaphore.wait(timeout: .now() + time.dispatchInterval) == .success
+                ? !isLost.load(ordering: .relaxed) : nil
         }
     }
 
@@ -41,6 +42,8 @@ final class FileCopier: DurableCopy {
         /// The waiters for the present transaction.
         var waiters: [String: [Waiter]] = [:]
         var isRunning = false
+        /// When the present transaction, or what is tried again, began.
+        var began = Duration.zero
         var isEnded = false
         /// The file `replica.changes`: see ``ReplicaMark``.
         var replaced: File?
@@ -81,8 +84,9 @@ final class FileCopier: DurableCopy {
     private let last: Atomic<Int64>
     private let failures = Atomic<UInt64>(0)
 
-    /// How long the database may keep nothing before a caller is told that its change is not durable.
-    private static let patience = 3.0
+    /// How long a transaction may take before callers are told that their changes are not durable: those that wait, and at once
+    /// those that come while it is tried again.
+    private static let patience = Duration.seconds(3)
     private static let maximumFiles = 256
     private static let pieceBytes = 256 << 10
     /// How much of a large file a transaction takes, so that the journal waits for no attachment.
@@ -199,22 +203,18 @@ final class FileCopier: DurableCopy {
             return names.isEmpty ? nil : waiter
         }
         guard let waiter else { return }
-        var before = last.load(ordering: .relaxed)
         while true {
-            if let isKept = waiter.wait(Self.patience) {
-                if isKept { return }
-                throw .notKept
-            }
             // A large file takes many transactions.
-            let now = last.load(ordering: .relaxed)
-            if now == before { throw .notKept }
-            before = now
+            let limit = state.withLock { $0.began + Self.patience }
+            let isKept = waiter.wait(max(.zero, limit - SystemClock.sinceBoot()))
+            if isKept == true { return }
+            if isKept == false || limit == state.withLock({ $0.began + Self.patience }) { throw .notKept }
         }
     }
 
     private func start(_ state: inout State) {
         if state.isRunning || state.isEnded || state.order.isEmpty { return }
-        state.isRunning = true
+        (state.isRunning, state.began) = (true, SystemClock.sinceBoot())
         queue.async { self.work.withLock { self.drain(&$0) } }
     }
 
@@ -232,7 +232,7 @@ final class FileCopier: DurableCopy {
             let unfinished = keep(taken, &work)
             state.withLock { state in
                 let waiters = state.waiters
-                state.waiters = [:]
+                (state.waiters, state.began) = ([:], SystemClock.sinceBoot())
                 for one in taken {
                     if let isReplaced = unfinished?[one.name] {
                         note(one.name, isReplaced: isReplaced, &state, waiters: waiters[one.name] ?? [])

@@ -118,6 +118,25 @@ struct ReplicaTests {
         #expect(lines == (0..<60).map { "\($0)" })
     }
 
+    @Test func `changes fail at once while the database keeps nothing, and succeed later`() async throws {
+        let one = try Server(cluster)
+        let owned = try #require(try await one.step())
+        let other = try PostgresConnection(cluster.url, name: "test")
+        try other.runAll("BEGIN; LOCK TABLE balloon.file")
+        try await onThread {
+            let file = try File(one.path("journal"), for: .appending)
+            try file.append([1])
+            let began = ContinuousClock.now
+            for _ in 1...20 { #expect(throws: SystemError.notKept) { try file.synchronizeData() } }
+            // The first call waits for three seconds; the others would, too.
+            #expect(ContinuousClock.now - began < .seconds(30))
+        }
+        try other.runAll("ROLLBACK")
+        #expect(await eventually { owned.figures.waitingFiles == 0 })
+        try await onThread { try File(one.path("journal"), for: .appending).synchronizeData() }
+        await owned.release()
+    }
+
     @Test func `a large file counts only when it is whole, and the journal does not wait for it`()
         async throws
     {

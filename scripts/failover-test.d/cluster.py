@@ -1,5 +1,6 @@
 """PostgreSQL on a unix socket in a temporary folder."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -55,6 +56,13 @@ class Cluster:
     def end(self, number):
         self.process.send_signal(number)
         self.process.wait(60)
+
+    def signal(self, number):
+        """Sends a signal to all processes of the server."""
+        children = subprocess.run(["pgrep", "-P", str(self.process.pid)], stdout=subprocess.PIPE, text=True).stdout
+        for process in [self.process.pid, *map(int, children.split())]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
 
     def create(self, name):
         self.run("createdb", "-h", str(self.data), "-U", "postgres", name, check=True)

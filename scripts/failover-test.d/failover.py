@@ -33,8 +33,8 @@ LEASE = 3
 # How a round ends the present server, in turn.
 KINDS = ["kill", "kill", "stop"]
 # With PostgreSQL, it is also frozen for twice the lease, or killed and started again at once; and PostgreSQL is killed and started again
-# at once, or when the lease is over.
-KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "database", "restart", "outage"]
+# at once, or when the lease is over, or frozen for longer than the lease.
+KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "database", "restart", "outage", "hang"]
 # The last signal to a server, and its exit status.
 ENDS = {"kill": (signal.SIGKILL, -9), "restart": (signal.SIGKILL, -9), "stop": (signal.SIGTERM, 0), "freeze": (signal.SIGCONT, 75)}
 
@@ -190,6 +190,14 @@ class Servers:
             self.cluster.end(signal.SIGKILL)
             time.sleep(LEASE + 1 if kind == "outage" else 0)
             self.cluster.start()
+            return self.wait(range(len(self.ports)), "/readyz")
+        if kind == "hang":
+            self.cluster.signal(signal.SIGSTOP)
+            time.sleep(LEASE + 1)
+            answers = [self.read(self.ports[active], path)[0] for path in ("/livez", "/readyz")]
+            self.cluster.signal(signal.SIGCONT)
+            if answers != [200, 503]:
+                sys.exit(f"failover-test: without the database the owner's /livez and /readyz answer {answers}\n" + self.report(active))
             return self.wait(range(len(self.ports)), "/readyz")
         if kind == "freeze":
             self.processes[active].send_signal(signal.SIGSTOP)
