@@ -1,4 +1,3 @@
-import BalloonJSON
 package import BalloonPOSIX
 
 /// Counts for health checks and logs.
@@ -26,24 +25,4 @@ package struct StoreStatistics: Hashable, Sendable {
     package let refusedConversations: Int
     /// The reason why checkpoints fail, so that no segment is deleted; nil while they succeed.
     package let checkpointFailure: String?
-}
-
-extension StoreStatistics {
-    /// `{"pendingDeliveries":3,"parkedDeliveries":1,…}`: every count by its name, and `lastSyncFailure` and
-    /// `checkpointFailure` as texts if present.
-    package var json: [UInt8] {
-        JSONWriter.object(reservingCapacity: 512) { writer in
-            writer.field("pendingDeliveries", pendingDeliveries)
-            writer.field("parkedDeliveries", parkedDeliveries)
-            writer.field("unreadableDeliveries", unreadableDeliveries)
-            writer.field("queuedReplies", queuedReplies)
-            writer.field("pendingReferences", pendingReferences)
-            writer.field("waitingBytes", waitingBytes)
-            writer.field("lastSyncFailure", lastSyncFailure.map { "\($0)" })
-            writer.field("indexedMessages", indexedMessages)
-            writer.field("quarantinedConversations", quarantinedConversations)
-            writer.field("refusedConversations", refusedConversations)
-            writer.field("checkpointFailure", checkpointFailure)
-        }
-    }
 }

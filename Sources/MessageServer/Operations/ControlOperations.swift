@@ -210,7 +210,5 @@ package enum ControlOperations {
     package static let damage = ControlOperation(reading: "/damage", .repair) { $0.repairPreview }
 
     /// The numbers of `StoreStatistics`.
-    static let statistics = ControlOperation(
-        reading: "/statistics", JSONForm(write: { $1.raw($0.json) })
-    ) { $0.statistics }
+    static let statistics = ControlOperation(reading: "/statistics", .statistics) { $0.statistics }
 }

@@ -47,7 +47,9 @@ package struct JSONForm<Value>: Sendable {
     where Value == [Element] { JSONObjectForm.listed(name, form).form }
 
     /// The value as JSON.
-    func json(_ value: Value) -> [UInt8] { JSONWriter.value(reservingCapacity: 1024) { write(value, &$0) } }
+    package func json(_ value: Value) -> [UInt8] {
+        JSONWriter.value(reservingCapacity: 1024) { write(value, &$0) }
+    }
 }
 
 extension JSONForm<String> {

@@ -183,13 +183,44 @@ extension JSONForm<DecidedReply> {
 }
 
 extension JSONForm<Store.Rebuilt> {
-    static let rebuilt = JSONForm(write: { $1.raw($0.json) }, read: { .init(Array($0.text)) })
+    static let rebuilt = JSONObjectForm(
+        Store.Rebuilt(),
+        [
+            JSONField("restoredLines", \.restoredLines, .integer),
+            JSONField("repairedConversations", \.repairedConversations, .integer),
+            JSONField("lostLines", \.lostLines, .integer),
+        ]
+    ).form
 }
 
 extension JSONForm<TrimReport> {
-    static let trimReport = JSONForm(write: { $1.raw($0.json) }, read: { .init(Array($0.text)) })
+    static let trimReport = JSONObjectForm(
+        TrimReport(),
+        [
+            JSONField("rewritten", \.rewritten, .integer), JSONField("removed", \.removed, .integer),
+            JSONField("lines", \.lines, .integer), JSONField("deadLetters", \.deadLetters, .integer),
+            JSONField(flag: "postponed", \.isPostponed),
+        ]
+    ).form
 }
 
 extension JSONForm<JournalRepair> {
+    /// The store writes it to a file, too.
     static let repair = JSONForm(write: { $1.raw($0.json) }, read: { .init(Array($0.text)) })
+}
+
+extension JSONForm<StoreStatistics> {
+    static let statistics = JSONObjectForm<StoreStatistics>(written: [
+        JSONField("pendingDeliveries", .integer) { $0.pendingDeliveries },
+        JSONField("parkedDeliveries", .integer) { $0.parkedDeliveries },
+        JSONField("unreadableDeliveries", .integer) { $0.unreadableDeliveries },
+        JSONField("queuedReplies", .integer) { $0.queuedReplies },
+        JSONField("pendingReferences", .integer) { $0.pendingReferences },
+        JSONField("waitingBytes", .integer) { $0.waitingBytes },
+        JSONField("lastSyncFailure", optional: .text) { $0.lastSyncFailure.map { "\($0)" } },
+        JSONField("indexedMessages", .integer) { $0.indexedMessages },
+        JSONField("quarantinedConversations", .integer) { $0.quarantinedConversations },
+        JSONField("refusedConversations", .integer) { $0.refusedConversations },
+        JSONField("checkpointFailure", optional: .text) { $0.checkpointFailure },
+    ]).form
 }

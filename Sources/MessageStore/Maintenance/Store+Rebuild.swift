@@ -7,33 +7,14 @@ extension Store {
     /// The result of a rebuild.
     package struct Rebuilt: Hashable, Sendable {
         /// The number of restored lines: they were missing from the files or differed from the journal.
-        package fileprivate(set) var restoredLines = 0
+        package var restoredLines = 0
         /// The number of repaired conversations.
-        package fileprivate(set) var repairedConversations = 0
+        package var repairedConversations = 0
         /// The number of lost lines: neither the damaged files nor the journal contained them.
-        package fileprivate(set) var lostLines = 0
+        package var lostLines = 0
 
-        fileprivate init() {}
-
-        /// Parses ``json``; nil when it has another form.
-        package init?(_ json: [UInt8]) {
-            // Invalid JSON has another form.
-            guard let root = (try? JSONDocument(json))?.root, let restored = root["restoredLines"]?.int,
-                let repaired = root["repairedConversations"]?.int, let lost = root["lostLines"]?.int
-            else { return nil }
-            restoredLines = restored
-            repairedConversations = repaired
-            lostLines = lost
-        }
-
-        /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
-        package var json: [UInt8] {
-            JSONWriter.object { writer in
-                writer.field("restoredLines", restoredLines)
-                writer.field("repairedConversations", repairedConversations)
-                writer.field("lostLines", lostLines)
-            }
-        }
+        /// Creates the result of a rebuild that restored nothing.
+        package init() {}
     }
 
     /// Restores conversations from the journal.

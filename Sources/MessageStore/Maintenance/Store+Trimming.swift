@@ -18,31 +18,6 @@ package struct TrimReport: Hashable, Sendable {
 
     /// Creates the report of a round that removed nothing.
     package init() {}
-
-    /// Parses ``json``; nil when it has another form.
-    package init?(_ json: [UInt8]) {
-        // Invalid JSON has another form.
-        guard let root = (try? JSONDocument(json))?.root, let rewritten = root["rewritten"]?.int,
-            let removed = root["removed"]?.int, let lines = root["lines"]?.int,
-            let deadLetters = root["deadLetters"]?.int
-        else { return nil }
-        self.rewritten = rewritten
-        self.removed = removed
-        self.lines = lines
-        self.deadLetters = deadLetters
-        isPostponed = root["postponed"]?.bool ?? false
-    }
-
-    /// `{"rewritten":12,"removed":3,"lines":480,"deadLetters":1}`, with `"postponed":true` because of a backup.
-    package var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("rewritten", rewritten)
-            writer.field("removed", removed)
-            writer.field("lines", lines)
-            writer.field("deadLetters", deadLetters)
-            if isPostponed { writer.field("postponed", true) }
-        }
-    }
 }
 
 /// Removal of messages and dead letters that are older than their business keeps them.

@@ -50,7 +50,7 @@ extension Conversations {
                 Nothing(), data: options.data, resumedBy: "balloon conversations trim", resuming: job.resume)
             options.write(
                 "removed \(report.lines) lines: rewrote \(report.rewritten) conversations and removed \(report.removed); dropped \(report.deadLetters) dead letters\(report.isPostponed ? "; the rest waits for the end of the running backup" : "")\n",
-                json: String(decoding: report.json, as: UTF8.self) + "\n")
+                json: String(decoding: ControlOperations.trim.result.json(report), as: UTF8.self) + "\n")
         }
     }
 
@@ -126,6 +126,6 @@ enum VerificationRendering {
 
     /// `{"restoredLines":2,"repairedConversations":1,"lostLines":0}`.
     static func json(_ rebuilt: Store.Rebuilt) -> String {
-        String(decoding: rebuilt.json, as: UTF8.self) + "\n"
+        String(decoding: ControlOperations.rebuild.result.json(rebuilt), as: UTF8.self) + "\n"
     }
 }

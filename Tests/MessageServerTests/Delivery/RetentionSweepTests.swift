@@ -33,7 +33,7 @@ struct RetentionSweepTests {
         let answer = try await server.control("/trim", method: "POST", body: body)
         #expect(answer.status == 200)
         // Nothing is four days old.
-        #expect(TrimReport(answer.body) == TrimReport())
+        #expect(ControlOperations.trim.answer(answer.body) == TrimReport())
         await server.stop()
         #expect(try server.conversation(of: customer).count == 2)
     }

@@ -178,7 +178,6 @@ struct TrimmingTests {
         var postponed = TrimReport()
         postponed.isPostponed = true
         #expect(try await store.trim(keepingDays: [business: 10], now: now) == postponed)
-        #expect(TrimReport(postponed.json) == postponed)
         await #expect(throws: StoreError.backupRunning(process: nil)) { _ = try await store.rebuild() }
         withExtendedLifetime(pin) {}
         store.keepIndex(false)
