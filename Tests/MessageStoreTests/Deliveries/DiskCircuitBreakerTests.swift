@@ -59,6 +59,25 @@ struct DiskCircuitBreakerTests {
         await store.close()
     }
 
+    @Test func `no delivery is leased while another server may have taken the store, and the log says why`()
+        async throws
+    {
+        let store = try directory.open()
+        await append(1, to: store)
+        for _ in 1...2 { store.record(isOwner: false) }
+        #expect(store.scheduler.holds == .ownership)
+        #expect(store.isOwnerInDoubt)
+        #expect(await leasesNothing(store))
+        for _ in 1...2 { store.record(isOwner: true) }
+        #expect(store.scheduler.holds.isEmpty)
+        #expect(try await store.lease().attempt == 1)
+        let lines = directory.log.lines
+        #expect(lines.count { $0.hasPrefix("error deliveries paused until the store's") } == 1)
+        #expect(lines.count { $0.hasPrefix("notice deliveries resumed; the store's database answers") } == 1)
+        #expect(!lines.contains { $0.contains("disk") })
+        await store.close()
+    }
+
     @Test func `when the disk is full for conversation lines, deliveries are paused until a line is written`()
         async throws
     {
