@@ -105,13 +105,6 @@ package final class File: Sendable {
         _ = try uninterrupted("fsync") { fsync(descriptor.raw) }
     }
 
-    /// Keeps what was written over earlier content in the file's ``DurableCopy``, if it has one, and waits for that if `isAwaited`.
-    package func keepOverwritten(isAwaited: Bool) throws(SystemError) {
-        guard let kept = DurableCopies.of(raw) else { return }
-        try kept.copy.change([kept.path]) {}
-        if isAwaited { try kept.copy.synchronize(kept.path) }
-    }
-
     /// Truncates the file, or extends it with zeros, to `sizeBytes`.
     package func truncate(to sizeBytes: Int) throws(SystemError) {
         let change = { () throws(SystemError) in

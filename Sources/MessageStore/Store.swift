@@ -148,10 +148,7 @@ package final class Store: Sendable {
         self.lock = Mutex(lock)
         index.prepare(isKept: configuration.keepsIndex)
         writeMissingLines(recovered, didAdvance: configuration.recoveryDidAdvance)
-        let isAnySuspect = configuration.wasTakenOver && recovered.undelivered.count <= maximumSuspects
-        let leases = recovered.leases(
-            left: left, held: result.damage.held, isAnySuspect: isAnySuspect
-        ).map { lease in
+        let leases = recovered.leases(left: left, held: result.damage.held).map { lease in
             // A person answers this conversation, so the delivery ends at once, not at its next attempt.
             recovered.state.assignments.isWithPerson(lease.pending.record, of: lease.conversation)
                 ? lease.dueNow : lease
@@ -342,18 +339,15 @@ package final class Store: Sendable {
     }
 }
 
-/// How many unfinished deliveries run alone after another machine died: it had fewer in hand than many wait.
-private let maximumSuspects = 256
-
 extension RecoveredJournal {
     /// Returns the unfinished deliveries in order, and marks the suspects of the last crash.
     ///
     /// A delivery is a suspect when it was leased at the crash. So is each delivery before it in its
     /// conversation: that delivery was leased earlier, and the crash lost the record of its end. The
     /// deliveries of the `held` conversations are not marked: they wait for a repair, and no other delivery
-    /// may wait for them. With `isAnySuspect`, each delivery that was due counts as leased at the crash.
+    /// may wait for them.
     fileprivate func leases(
-        left: [UInt64: InFlightCalls.Step], held: Set<ConversationKey>, isAnySuspect: Bool
+        left: [UInt64: InFlightCalls.Step], held: Set<ConversationKey>
     ) -> [Lease] {
         /// The conversations in which the current message or a later one was leased at the crash.
         var suspected: Set<ConversationKey> = []
@@ -361,7 +355,7 @@ extension RecoveredJournal {
         for message in undelivered.reversed() {
             var pending = PendingDelivery(message.state)
             let key = message.conversation
-            let step = left[pending.record] ?? (isAnySuspect && pending.due == nil ? .delivers : nil)
+            let step = left[pending.record]
             let wasLeased = step?.isDelivery == true && !pending.isDecided && !held.contains(key)
             if wasLeased, !pending.isParked { suspected.insert(key) }
             pending.isRecordingSuspect = step?.isDelivery == false

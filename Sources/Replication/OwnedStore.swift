@@ -5,8 +5,6 @@ import Synchronization
 
 /// A store in PostgreSQL that this server owns, until it releases it or is silent for too long.
 package final class OwnedStore: Sendable {
-    /// Whether the former owner died without releasing the store.
-    package let isAbandoned: Bool
     private let copier: FileCopier
     private let epoch: Int64
     private let lease: Duration
@@ -36,13 +34,11 @@ package final class OwnedStore: Sendable {
 
     init(
         _ copier: FileCopier, mark: ReplicaMark, epoch: Int64, after number: Int64, lease: Duration,
-        isAbandoned: Bool,
         logger: Logger,
         connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection,
         lost: @escaping @Sendable () -> Void
     ) {
         (self.copier, self.epoch, self.lease, self.logger) = (copier, epoch, lease, logger)
-        self.isAbandoned = isAbandoned
         (self.connect, self.lost) = (connect, lost)
         state = Mutex(State(mark: mark))
         DurableCopies.begin(copier)

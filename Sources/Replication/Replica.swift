@@ -242,8 +242,6 @@ package actor Replica {
             ).split(separator: "\n").map(String.init))
         let number = try lastNumber(connection)
         let boot = ProcessRecord.machine ?? ""
-        let isFormerOwner =
-            try connection.run("SELECT replica FROM balloon.owner").first?[0].text == mark.replica
         // A smaller number is that of a database that was restored from a backup.
         let isTrusted = mark.boot == boot && !boot.isEmpty && mark.through <= number
         // An interrupted comparison is made again, because the mark stays as it was.
@@ -256,7 +254,6 @@ package actor Replica {
                 [.text(last)])
             for row in rows {
                 let file = try StoredFile(row)
-                if isFormerOwner, file.path == KeptFiles.calls { continue }
                 let isSame =
                     try isTrusted && file.number <= mark.through && !listed.contains(file.path)
                     && sizeBytes(file.path) == file.sizeBytes
@@ -267,7 +264,6 @@ package actor Replica {
         }
         var found: [String] = []
         try files.forEach { path, _ in
-            if isFormerOwner, path == KeptFiles.calls { return }
             found.append(path)
             if found.count == Self.pageFiles { try removeUnknown(&found, connection) }
         }
@@ -411,10 +407,8 @@ package actor Replica {
         let number = try lastNumber(connection)
         let copier = makeCopier(epoch, after: number, lost: lost)
         self.connection = nil
-        let former = seen?.owner.replica ?? ""
         return OwnedStore(
-            copier, mark: mark, epoch: epoch, after: number, lease: settings.lease,
-            isAbandoned: !former.isEmpty && former != mark.replica, logger: logger,
+            copier, mark: mark, epoch: epoch, after: number, lease: settings.lease, logger: logger,
             connect: { [settings] () throws(PostgresError) in
                 try PostgresConnection(settings.url, name: "balloon beat")
             }, lost: lost)

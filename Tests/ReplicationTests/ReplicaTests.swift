@@ -137,35 +137,6 @@ struct ReplicaTests {
         await owned.release()
     }
 
-    @Test func `calls that ran alone are known to the server that takes the store, later ones to their own`()
-        async throws
-    {
-        let (one, two) = try (Server(cluster), Server(cluster))
-        _ = try #require(try await one.step())
-        let alone = try File(one.path("calls"), for: .overwriting)
-        try await onThread {
-            try alone.write([33, 49], at: 0)
-            try alone.keepOverwritten(isAwaited: true)
-        }
-        try alone.write([48, 50], at: 0)
-        // The former owner begins again.
-        let again = try one.again()
-        let owned = try #require(try await again.step())
-        #expect(!owned.isAbandoned)
-        #expect(try File(again.path("calls"), for: .reading).readAll() == [48, 50])
-        owned.endBeats()
-        #expect(try await two.step() == nil)
-        #expect(try File(two.path("calls"), for: .reading).readAll() == [33, 49])
-        for _ in 1...8 {
-            two.pass(Server.lease)
-            if let taken = try await two.step() {
-                #expect(taken.isAbandoned)
-                return
-            }
-        }
-        Issue.record("the silent owner kept the store")
-    }
-
     @Test func `a large file counts only when it is whole, and the journal does not wait for it`()
         async throws
     {

@@ -10,9 +10,6 @@ import Synchronization
 /// line has 19 spaces. A line is written when the step begins, and is never synced: written data survives the
 /// end of the process. A power failure may lose the line, but need not count as a crash.
 ///
-/// A store in PostgreSQL gets the file whenever a message begins to run alone, before it does, and when it no longer does. So
-/// another machine counts its crashes, too.
-///
 /// The first line belongs to no message. It says `stop` once the process was asked to stop, and the other
 /// lines then count no crash, however the process ends.
 final class InFlightCalls: Sendable {
@@ -36,8 +33,6 @@ final class InFlightCalls: Sendable {
     private struct State {
         var places: [UInt64: Int] = [:]
         var free: [Int] = []
-        /// The messages that ran alone since they began.
-        var alone: Set<UInt64> = []
         /// The number of lines; the first is the mark of a stop.
         var count = 1
         /// Whether the process was asked to stop; no line is written any more.
@@ -94,28 +89,16 @@ final class InFlightCalls: Sendable {
             let place = state.free.popLast() ?? state.count
             state.count = max(state.count, place + 1)
             state.places[record] = place
-            if step.isAlone { state.alone.insert(record) }
             return place
         }
-        guard let place else { return }
-        write(line(record, step), at: place)
-        if step.isAlone { keep(isAwaited: true) }
+        if let place { write(line(record, step), at: place) }
     }
 
-    /// Changes the step in the line of a message that runs or ran alone.
+    /// Changes the step in the line of a message.
     func change(_ record: UInt64, to step: Step) {
-        let place = state.withLock { state -> Int? in
-            guard !state.isStopped, let place = state.places[record] else { return nil }
-            state.alone.insert(record)
-            return place
-        }
-        guard let place else { return }
+        guard let place = state.withLock({ $0.isStopped ? nil : $0.places[record] }) else { return }
         write(line(record, step), at: place)
-        keep(isAwaited: step.isAlone)
     }
-
-    /// Ignores an error, as a write does.
-    private func keep(isAwaited: Bool) { try? file.keepOverwritten(isAwaited: isAwaited) }
 
     private func line(_ record: UInt64, _ step: Step) -> [UInt8] {
         var line = Self.emptyLine
@@ -131,13 +114,9 @@ final class InFlightCalls: Sendable {
 
     /// Clears the line of a message whose step has ended.
     func end(_ record: UInt64) {
-        let (place, wasAlone) = state.withLock { state in
-            state.isStopped
-                ? (nil, false) : (state.places.removeValue(forKey: record), state.alone.remove(record) != nil)
-        }
+        let place = state.withLock { $0.isStopped ? nil : $0.places.removeValue(forKey: record) }
         guard let place else { return }
         write(Self.emptyLine, at: place)
-        if wasAlone { keep(isAwaited: false) }
         state.withLock { $0.free.append(place) }
     }
 
@@ -154,9 +133,7 @@ final class InFlightCalls: Sendable {
             defer { state.isStopped = true }
             return !state.isStopped
         }
-        guard isFirst else { return }
-        write(Self.stopLine, at: 0)
-        keep(isAwaited: false)
+        if isFirst { write(Self.stopLine, at: 0) }
     }
 
     /// Writes a line; ignores an error, so that deliveries continue on a full disk, although a crash is not

@@ -358,24 +358,6 @@ struct CrashCountTests {
         #expect(await next?.id == MessageID("3"))
     }
 
-    @Test(arguments: [(1, false, false), (255, true, true), (256, true, false)])
-    func `each due delivery runs alone after another machine died, unless very many wait`(
-        _ others: Int, _ wasTakenOver: Bool, _ isSuspect: Bool
-    ) async throws {
-        let directory = StoreDirectory()
-        let store = try directory.open()
-        _ = await store.append(message("1"))
-        let other = BusinessID("other")
-        for number in 0..<others { _ = await store.append(message("other-\(number)", to: other)) }
-        await store.close()
-        let restarted = try directory.open {
-            $0.suspectPatience = .seconds(3600)
-            $0.wasTakenOver = wasTakenOver
-        }
-        #expect(restarted.scheduler.holds == (isSuspect ? .suspects : []))
-        #expect(try await restarted.lease().isSuspect == isSuspect)
-    }
-
     @Test(arguments: [[3], [2, 3]])
     func `dropping the last suspects of a crash releases the other deliveries`(_ suspects: [UInt64])
         async throws
