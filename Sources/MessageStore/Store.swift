@@ -93,6 +93,9 @@ package final class Store: Sendable {
         let left: [UInt64: InFlightCalls.Step]
         (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
         recovered.state.assignments.maximumAssigned = configuration.maximumAssignedConversations
+        // Earlier versions did not name the change in its line; those of this time are known by their ids.
+        recovered.state.assignments.removeChanges(
+            before: .now().advanced(by: .zero - configuration.deduplicationWindow))
         journalState = CurrentState(recovered.state)
         requests = try OpenRequests(
             directory: directory.requests, logger: logger, isQueued: { [outbox] in outbox.isQueued($0) },

@@ -71,18 +71,20 @@ final class AssignmentWatch: Sendable {
         let later: AssignmentLines.Timer = { [timers] in
             timers.asyncAfter(deadline: .now() + AssignmentLines.pause.dispatchInterval, execute: $0)
         }
-        lines = AssignmentLines(later: later) { [weak store] line, completion in
+        lines = AssignmentLines(
+            later: later, unrecorded: { [weak store] in store?.unrecordedAssignments ?? [] }
+        ) { [weak store] change, completion in
             guard let store else { return completion(.failed(.closed)) }
+            let name = ConversationID(business: change.business, customer: change.customer)
             store.beginRecording(
-                .assignment(line.assignment), by: .server, as: line.id, of: line.conversation.business,
-                line.conversation.customer, completion: completion)
+                .assignment(change.assignment), by: .server,
+                as: Self.id(of: "assignment", about: change.assignment.record, in: name, of: store.identity),
+                of: change.business, change.customer, completion: completion)
         }
-        store.followAssignments { [weak self, weak store, lines, settings] business, customer, assignment in
-            self?.figures?.record(assignment, of: business)
-            guard let store, settings[business] != nil else { return }
-            let name = ConversationID(business: business, customer: customer)
-            let id = Self.id(of: "assignment", about: assignment.record, in: name, of: store.identity)
-            lines.record(AssignmentLines.Line(assignment: assignment, id: id, conversation: name))
+        store.followAssignments { [weak self, weak store, lines, settings] change in
+            self?.figures?.record(change.assignment, of: change.business)
+            guard settings[change.business] != nil else { store?.leaveUnrecorded(change); return }
+            lines.record(change)
         }
     }
 

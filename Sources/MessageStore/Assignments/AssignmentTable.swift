@@ -35,15 +35,17 @@ struct AssignmentTable: Sendable {
     var maximumAssigned = 100_000
     /// The number of ended entries that the last `dropOldest` kept, and at least ``maximumEnded``.
     private var maximumKept = maximumEnded
-    /// The latest changes that people see, until ``takeChanges()``; at most ``maximumChanges``.
-    private var changes: [(conversation: ConversationKey, assignment: Assignment)] = []
+    /// The changes that people see and whose line is not recorded yet, in order.
+    ///
+    /// From twice ``maximumChanges`` on the older half is forgotten.
+    private(set) var changes: [(conversation: ConversationKey, assignment: Assignment)] = []
     /// The conversations whose quiet entries ``removeQuiet(_:except:)`` removes next.
     private var removable: Set<ConversationKey> = []
 
     /// The maximum number of entries of conversations that are with their handler or closed.
     static let maximumEnded = 10_000
 
-    static let maximumChanges = 1024
+    private static let maximumChanges = 10_000
 
     /// Returns the assignment of a conversation; a conversation without an entry is with its handler.
     func assignment(of key: ConversationKey) -> Assignment {
@@ -96,6 +98,7 @@ struct AssignmentTable: Sendable {
     /// Applies a message: a customer's, or one that a person wrote.
     mutating func apply(_ message: JournalRecord.Message, by number: UInt64, in segment: UInt64) {
         guard message.replayOf == nil else { return }
+        if let change = message.change { return removeChange(change) }
         let key = message.conversation
         let at = message.at ?? Timestamp(milliseconds: 0)
         guard message.outboundKind != nil else {
@@ -177,15 +180,25 @@ struct AssignmentTable: Sendable {
         entries[key] = entry.isQuiet && entry.neededThrough == 0 ? nil : entry
     }
 
-    /// Returns and forgets the latest changes of a state, a person or a queue, in their order.
-    mutating func takeChanges() -> ArraySlice<(conversation: ConversationKey, assignment: Assignment)> {
-        if changes.isEmpty { return [] }
-        defer { changes = [] }
-        return changes.suffix(Self.maximumChanges)
+    /// Returns those of ``changes`` that the latest record made.
+    func changes(by record: UInt64) -> [(conversation: ConversationKey, assignment: Assignment)] {
+        Array(changes.suffix(changes.reversed().prefix { $0.assignment.record == record }.count))
     }
 
-    /// Removes the entries that satisfy `isErased`; returns whether there were any.
+    /// Forgets the change that this record made, because it has a line or needs none.
+    mutating func removeChange(_ record: UInt64) {
+        guard let place = changes.firstIndex(where: { $0.assignment.record == record }) else { return }
+        changes.remove(at: place)
+    }
+
+    /// Forgets the changes before this time, whose lines an earlier version may have recorded.
+    mutating func removeChanges(before limit: Timestamp) {
+        changes.removeAll { $0.assignment.since.map { $0 < limit } ?? true }
+    }
+
+    /// Removes the entries that satisfy `isErased`, and such changes; returns whether there were any entries.
     mutating func remove(where isErased: (ConversationKey, Assignment) -> Bool) -> Bool {
+        changes.removeAll { isErased($0.conversation, $0.assignment) }
         let erased = entries.filter { isErased($0.key, $0.value.assignment) }
         for (key, entry) in erased {
             if entry.assignment.isAssigned { assignedCount -= 1 }
@@ -262,20 +275,20 @@ extension AssignmentTable {
         let sorted = entries.sorted { $0.value.assignment.record < $1.value.assignment.record }
         bytes.append(sorted) { bytes, element in
             let (key, entry) = element
-            let copy = JournalBody.assignment(
-                entry.assignment, of: key, by: "copy", endedIn: entry.endedIn,
-                reopenedIn: entry.reopenedIn, at: Timestamp(milliseconds: 0))
-            bytes.append(String(decoding: copy.body, as: UTF8.self))
+            bytes.append(
+                entry.assignment, of: key, endedIn: entry.endedIn, reopenedIn: entry.reopenedIn)
             bytes.append(entry.segment)
+        }
+        bytes.append(changes) { bytes, change in
+            bytes.append(change.assignment, of: change.conversation, endedIn: 0, reopenedIn: 0)
         }
     }
 
     /// Loads the table from a snapshot; nil when the snapshot is damaged.
     init?(_ bytes: inout SnapshotDecoder) {
         let list = bytes.list { bytes -> (ConversationKey, Entry)? in
-            guard case .some(.some(let copy)) = bytes.nextText(), let segment = bytes.next(),
-                let root = (try? JSONDocument(Array(copy.utf8), limits: .journal))?.root,
-                case .assignment(let record) = JournalRecord.read(root), let endedIn = record.endedIn
+            guard let record = bytes.nextAssignment(), let endedIn = record.endedIn,
+                let segment = bytes.next()
             else { return nil }
             return (
                 record.conversation,
@@ -284,8 +297,33 @@ extension AssignmentTable {
                     segment: segment)
             )
         }
-        guard let list else { return nil }
+        let changes = bytes.list { $0.nextAssignment().map { ($0.conversation, $0.assignment) } }
+        guard let list, let changes else { return nil }
+        self.changes = changes
         entries = Dictionary(list) { _, last in last }
         assignedCount = entries.count { $0.value.assignment.isAssigned }
+    }
+}
+
+extension SnapshotEncoder {
+    /// Appends an assignment as the record that would copy it to a later segment.
+    fileprivate mutating func append(
+        _ assignment: Assignment, of conversation: ConversationKey, endedIn: UInt64, reopenedIn: UInt64
+    ) {
+        let copy = JournalBody.assignment(
+            assignment, of: conversation, by: "copy", endedIn: endedIn, reopenedIn: reopenedIn,
+            at: Timestamp(milliseconds: 0))
+        append(String(decoding: copy.body, as: UTF8.self))
+    }
+}
+
+extension SnapshotDecoder {
+    /// Reads the record of an assignment; nil when it is damaged.
+    fileprivate mutating func nextAssignment() -> AssignmentRecord? {
+        guard case .some(.some(let copy)) = nextText(),
+            let root = (try? JSONDocument(Array(copy.utf8), limits: .journal))?.root,
+            case .assignment(let record) = JournalRecord.read(root)
+        else { return nil }
+        return record
     }
 }

@@ -43,22 +43,14 @@ extension CurrentState {
     /// Calls `follower` for each later change of the state, the person or the queue, when it is durable.
     ///
     /// The call is on the journal's queue, in the order of the changes, and must return quickly. The first calls, by this function,
-    /// are for the last changes of a process that ended less than an hour ago, because it may have ended before it was called.
+    /// are for those whose line an earlier process has not recorded.
     func follow(_ follower: @escaping Follower) {
-        let last = withLock { state in
+        let changes = withLock { state in
             state.follower = follower
-            let changes = state.journal.assignments.takeChanges()
-            guard let latest = state.journal.latestMessageAt, latest.advanced(by: .seconds(3600)) > opened
-            else {
-                return changes.prefix(0)
-            }
-            return changes.drop { $0.assignment.record + Self.followedRecords < state.journal.nextRecord }
+            return state.journal.assignments.changes
         }
-        for change in last { follower(change.conversation, change.assignment) }
+        for change in changes { follower(change.conversation, change.assignment) }
     }
-
-    /// The number of a journal's last records whose changes of assignments may not have been followed.
-    private static let followedRecords: UInt64 = 4000
 
     /// Starts to record whether the customer closes the conversation; must precede the read of its file.
     ///
@@ -157,7 +149,7 @@ extension CurrentState.State {
         }
         journal.apply(record, number: written.number, at: written.location, now: now)
         guard let follower else { return nil }
-        let changes = journal.assignments.takeChanges()
+        let changes = journal.assignments.changes(by: written.number)
         if changes.isEmpty { return nil }
         return { for change in changes { follower(change.conversation, change.assignment) } }
     }

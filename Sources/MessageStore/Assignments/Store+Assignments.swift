@@ -7,7 +7,7 @@ import Dispatch
 /// Changes, and the outcomes that handlers decide, are appended to the journal under one lock. Each of them
 /// sees every earlier record, so the journal's order decides between concurrent ones.
 extension Store {
-    /// A conversation that is with a person, or waits for one.
+    /// A conversation, and who answers in it.
     package struct AssignedConversation: Sendable {
         /// The business.
         package let business: BusinessID
@@ -15,6 +15,10 @@ extension Store {
         package let customer: CustomerID
         /// The assignment.
         package let assignment: Assignment
+
+        init(_ key: ConversationKey, _ assignment: Assignment) {
+            (business, customer, self.assignment) = (key.business, key.customer, assignment)
+        }
     }
 
     /// Returns the assignment of a conversation; never blocks.
@@ -28,20 +32,30 @@ extension Store {
 
     /// Calls `follower` for each later change of a state, a person or a queue, when it is durable.
     ///
-    /// The call is on the journal's queue, and must return quickly; it may append messages. After a start the last changes of the
-    /// process before come first, a second time.
+    /// The call is on the journal's queue, and must return quickly. It must record the change as an
+    /// ``InternalMessage/assignment(_:)``, or ``leaveUnrecorded(_:)``. Those that an earlier process has not recorded come first.
     package func followAssignments(
-        _ follower: @escaping @Sendable (BusinessID, CustomerID, Assignment) -> Void
+        _ follower: @escaping @Sendable (AssignedConversation) -> Void
     ) {
-        journalState.follow { follower($0.business, $0.customer, $1) }
+        journalState.follow { follower(AssignedConversation($0, $1)) }
+    }
+
+    /// Leaves a change without a line, as in a conversation of a business without people.
+    package func leaveUnrecorded(_ change: AssignedConversation) {
+        journalState.withState { $0.assignments.removeChange(change.assignment.record) }
+    }
+
+    /// The changes of assignments whose line is not recorded yet, in order.
+    package var unrecordedAssignments: [AssignedConversation] {
+        journalState.withState { $0.assignments.changes }.map {
+            AssignedConversation($0.conversation, $0.assignment)
+        }
     }
 
     /// The conversations that are with persons or wait for one, in no order; never blocks and opens no file.
     package var assignedConversations: [AssignedConversation] {
         journalState.withAssignments(\.entries).compactMap { key, entry in
-            guard entry.assignment.isAssigned else { return nil }
-            return AssignedConversation(
-                business: key.business, customer: key.customer, assignment: entry.assignment)
+            entry.assignment.isAssigned ? AssignedConversation(key, entry.assignment) : nil
         }
     }
 

@@ -31,9 +31,7 @@ extension Store {
                         for: .completion { result in
                             continuation.resume(
                                 with: result.map {
-                                    AssignedConversation(
-                                        business: business, customer: key.customer,
-                                        assignment: claimed.durable(as: $0.number))
+                                    AssignedConversation(key, claimed.durable(as: $0.number))
                                 })
                         })
                     return .appended(person: person)
@@ -66,8 +64,7 @@ extension Store {
         }
         ranked.sort { $0.rank < $1.rank }
         let conversations = ranked.prefix(limit).map { _, key in
-            AssignedConversation(
-                business: business, customer: key.customer, assignment: table.assignment(of: key))
+            AssignedConversation(key, table.assignment(of: key))
         }
         return (conversations, ranked.count > limit ? ranked[limit - 1].rank : nil)
     }

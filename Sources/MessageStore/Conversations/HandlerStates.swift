@@ -187,7 +187,7 @@ extension Store {
         append(
             ReceivedMessage(
                 business: business, customer: customer, id: id, message: message.json(of: business.rawValue),
-                author: author, act: .internal),
+                author: author, act: .internal, change: message.change),
             completion: completion)
     }
 

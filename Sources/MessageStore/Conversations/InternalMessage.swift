@@ -56,6 +56,9 @@ package enum InternalMessage: Hashable, Sendable {
         }
     }
 
+    /// The record of the change that an ``assignment(_:)`` tells.
+    var change: UInt64? { if case .assignment(let assignment) = self { assignment.record } else { nil } }
+
     /// The type in the message's JSON, which is the `kind` of its line.
     static func type(of message: [UInt8]) -> String {
         // The journal contains only validated JSON.

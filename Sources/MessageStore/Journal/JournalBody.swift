@@ -34,7 +34,8 @@ enum JournalBody {
     ///
     /// A proactive message of kind `text` has `"outbound":"text"` and its ``MessageAuthor``. `"request":"…"`
     /// is the SHA-256 of the API request that sent it, and `"until":"…"` the time after which it is not sent. `"claims":12` means that the author claims the
-    /// conversation; the number is that of the conversation's next line.
+    /// conversation; the number is that of the conversation's next line. `"change":12` means that the message is the line of
+    /// that change of an assignment.
     ///
     /// A caller that has the message's keys passes them.
     static func message(
@@ -54,6 +55,7 @@ enum JournalBody {
             writer.field("request", message.requestDigest)
             if let until = message.until { writer.field("until", until) }
             writer.field("claims", sequence)
+            writer.field("change", message.change.map { Int(clamping: $0) })
             if message.act != .writes { writer.field("act", message.act.rawValue) }
             write(message.attributes, to: &writer)
             if message.hasPayloadReference { writer.field("reference", true) }
@@ -63,7 +65,8 @@ enum JournalBody {
             conversation: conversation ?? message.conversation, id: message.id, key: key ?? message.key,
             at: message.receivedAt, hasReference: message.hasPayloadReference, replayOf: original,
             retriedReply: retriedReply,
-            outboundKind: message.outboundKind, act: message.act, author: message.author, claimedAt: sequence)
+            outboundKind: message.outboundKind, act: message.act, author: message.author, claimedAt: sequence,
+            change: message.change)
         return AppendedRecord(meaning: .message(meaning), body: body)
     }
 

@@ -85,8 +85,7 @@ package struct JournalFiles: Sendable {
         }
         let quarantined = reader.quarantined.first.map { StoreError.quarantined(file: directory + "/" + $0) }
         let conversations = state.state.assignments.shown.map { key, entry in
-            Store.AssignedConversation(
-                business: key.business, customer: key.customer, assignment: entry.assignment)
+            Store.AssignedConversation(key, entry.assignment)
         }.sorted {
             // Two assignments of the same millisecond have the order of their records.
             ($0.assignment.since?.milliseconds ?? 0, $0.assignment.record)

@@ -58,6 +58,8 @@ enum JournalRecord: Hashable, Sendable {
         var author: MessageAuthor?
         /// The number of the conversation's next line, when that person claims the conversation with the message.
         var claimedAt: Int?
+        /// The record of the change of an assignment whose line this is; nil for another message.
+        var change: UInt64?
     }
 
     struct Began: Hashable, Sendable {
@@ -274,6 +276,7 @@ extension JournalRecord.Message {
         act = ReceivedMessage.Act(record: root)
         author = MessageAuthor(root)
         claimedAt = root["claims"]?.int.flatMap { $0 > 0 ? $0 : nil }
+        change = root.record("change")
     }
 }
 

@@ -43,7 +43,7 @@ struct JournalSnapshot: Sendable {
     var openLines: [Line]
     var index: MessageIndex
 
-    private static let magic: UInt64 = 0x35_746f_6853_6e42
+    private static let magic: UInt64 = 0x36_746f_6853_6e42
 
     /// Returns the content of the file: a number that identifies the format's version, the members, and a
     /// checksum.

@@ -33,6 +33,8 @@ package struct ReceivedMessage: Sendable {
     package let until: Timestamp?
     /// The message's effect on the conversation.
     package let act: Act
+    /// The record of the change of an assignment whose line this is; nil for another message.
+    let change: UInt64?
     /// The arrival time.
     package let receivedAt: Timestamp
 
@@ -74,7 +76,7 @@ package struct ReceivedMessage: Sendable {
         business: BusinessID, customer: CustomerID, id: MessageID, attributes: ReceivedAttributes = .init(),
         message: [UInt8], hasPayloadReference: Bool = false, outboundKind: Kind? = nil,
         author: MessageAuthor? = nil, requestDigest: String? = nil, until: Timestamp? = nil,
-        act: Act = .writes, receivedAt: Timestamp = .now()
+        act: Act = .writes, change: UInt64? = nil, receivedAt: Timestamp = .now()
     ) {
         self.until = until
         self.business = business
@@ -87,6 +89,7 @@ package struct ReceivedMessage: Sendable {
         self.author = author
         self.requestDigest = requestDigest
         self.act = act
+        self.change = change
         self.receivedAt = receivedAt
     }
 

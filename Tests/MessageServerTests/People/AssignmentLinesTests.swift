@@ -1,81 +1,101 @@
 import BalloonPOSIX
 import BusinessMessages
-import MessageStore
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import MessageServer
+@testable import MessageStore
 
 struct AssignmentLinesTests {
-    /// A disk that refuses as long as it is full, and answers each line at once.
-    private final class Disk: Sendable {
-        private let state = Mutex((isFull: false, lines: [String]()))
-        var isFull: Bool {
-            get { state.withLock(\.isFull) }
-            set { state.withLock { $0.isFull = newValue } }
+    /// A store that refuses as long as it is full, and answers each other line when it is told.
+    private final class FullStore: Sendable {
+        private struct State {
+            var isFull = false
+            var changes: [Store.AssignedConversation] = []
+            var lines: [UInt64] = []
+            var answers: [@Sendable () -> Void] = []
+            var timers: [@Sendable () -> Void] = []
         }
 
-        var lines: [String] { state.withLock(\.lines) }
+        private let state = Mutex(State())
+        var lines: [UInt64] { state.withLock(\.lines) }
+        var timerCount: Int { state.withLock(\.timers.count) }
 
-        func append(_ line: AssignmentLines.Line) -> AppendResult {
+        func fill(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
+
+        /// Answers the appended lines: each was stored, or all were refused after all.
+        func answer() {
+            let answers = state.withLock { state in
+                defer { state.answers = [] }
+                return state.answers
+            }
+            for answer in answers { answer() }
+        }
+
+        func fire() { state.withLock { $0.timers.removeFirst() }() }
+
+        func record(_ number: UInt64, by lines: AssignmentLines) {
+            let key = ConversationKey(business: BusinessID("b"), customer: CustomerID("c"))
+            let change = Store.AssignedConversation(key, Assignment(state: .waiting, record: number))
+            state.withLock { $0.changes.append(change) }
+            lines.record(change)
+        }
+
+        func recorder() -> AssignmentLines {
+            AssignmentLines(
+                later: { next in self.state.withLock { $0.timers.append(next) } },
+                unrecorded: { self.state.withLock(\.changes) },
+                append: { change, completion in
+                    let isRefused = self.state.withLock { state in
+                        if state.isFull { return true }
+                        state.answers.append { completion(self.settle(change.assignment.record)) }
+                        return false
+                    }
+                    if isRefused { completion(Self.refusal) }
+                })
+        }
+
+        private static let refusal = AppendResult.failed(.notDurable(.notKept))
+
+        private func settle(_ record: UInt64) -> AppendResult {
             state.withLock { state in
-                if state.isFull { return .failed(.notDurable(.notKept)) }
-                state.lines.append(line.id.rawValue)
+                if state.isFull { return Self.refusal }
+                if state.lines.contains(record) { return .duplicate }
+                state.lines.append(record)
+                state.changes.removeAll { $0.assignment.record == record }
                 return .stored
             }
         }
     }
 
-    private func line(_ id: String) -> AssignmentLines.Line {
-        AssignmentLines.Line(
-            assignment: .handler, id: MessageID(id),
-            conversation: ConversationID(business: BusinessID("b"), customer: CustomerID("c")))
-    }
-
-    @Test func `lines that the disk refused are recorded later, in order and once`() async {
-        let disk = Disk()
-        let lines = AssignmentLines(later: { _ in }) { $1(disk.append($0)) }
-        lines.record(line("1"))
-        disk.isFull = true
-        lines.record(line("2"))
-        lines.record(line("3"))
-        await lines.retry()
-        disk.isFull = false
-        // The lines before it are not recorded yet.
-        lines.record(line("4"))
-        #expect(disk.lines == ["1"])
-        await lines.retry()
-        #expect(disk.lines == ["1", "2", "3", "4"])
-        lines.record(line("5"))
-        await lines.retry()
-        #expect(disk.lines == ["1", "2", "3", "4", "5"])
-    }
-
-    @Test func `lines that wait are bounded`() async {
-        let disk = Disk()
-        let lines = AssignmentLines(later: { _ in }) { $1(disk.append($0)) }
-        disk.isFull = true
-        for number in 0...AssignmentLines.maximumWaiting { lines.record(line("\(number)")) }
-        disk.isFull = false
-        await lines.retry()
-        #expect(disk.lines.count == AssignmentLines.maximumWaiting)
-        #expect(disk.lines.contains("\(AssignmentLines.maximumWaiting)"))
-    }
-
-    @Test func `a refused line is tried again by itself`() async throws {
-        let disk = Disk()
-        let later = Mutex<[@Sendable () -> Void]>([])
-        let lines = AssignmentLines(later: { next in later.withLock { $0.append(next) } }) {
-            $1(disk.append($0))
-        }
-        disk.isFull = true
-        lines.record(line("1"))
-        lines.record(line("2"))
-        #expect(later.withLock(\.count) == 1)
-        disk.isFull = false
-        later.withLock { $0.removeFirst() }()
-        #expect(await eventually { disk.lines == ["1", "2"] })
-        #expect(later.withLock(\.count) == 0)
+    @Test(arguments: [false, true])
+    func `lines that were refused, at once or by the sync, are recorded later, in order and once`(
+        isLate: Bool
+    ) {
+        let store = FullStore()
+        let lines = store.recorder()
+        store.record(1, by: lines)
+        store.answer()
+        store.fill(!isLate)
+        store.record(2, by: lines)
+        store.record(3, by: lines)
+        store.fill(true)
+        store.answer()
+        store.fire()
+        #expect(store.timerCount == 1)
+        store.fill(false)
+        // Those before it are not recorded yet.
+        store.record(4, by: lines)
+        store.answer()
+        #expect(store.lines == [1])
+        // None waits for the one before it.
+        store.fire()
+        store.answer()
+        #expect(store.lines == [1, 2, 3, 4])
+        store.record(5, by: lines)
+        store.answer()
+        #expect(store.lines == [1, 2, 3, 4, 5])
+        #expect(store.timerCount == 0)
     }
 }

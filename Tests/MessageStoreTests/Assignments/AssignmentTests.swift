@@ -27,30 +27,42 @@ import Testing
         await store.close()
     }
 
-    /// A process that is killed may not have written the line of a change.
-    ///
-    /// An older change has its line, or had none.
-    @Test(arguments: [(seconds: -60, count: 3), (-7200, 0)])
-    func `the last changes before a kill are followed again`(seconds: Int, count: Int) async throws {
-        let store = try directory.open()
-        _ = await store.append(
-            ReceivedMessage(
-                business: business, customer: customer, id: MessageID("m1"), message: Array("{}".utf8),
-                receivedAt: Timestamp.now().advanced(by: .seconds(seconds))))
+    /// A process may end, also in order, before the disk took the line of a change.
+    @Test(arguments: [false, true])
+    func `changes without a line are followed again after each start`(isKilled: Bool) async throws {
+        var (directory, store) = (directory, try directory.open())
+        let followed = Mutex<[String]>([])
+        func restart() async throws {
+            let killed = try directory.copy()
+            await store.close()
+            if isKilled { directory = killed }
+            store = try directory.open()
+            followed.withLock { $0 = [] }
+            store.followAssignments { change in
+                followed.withLock {
+                    $0.append(change.assignment.person?.id ?? change.assignment.state.rawValue)
+                }
+            }
+        }
+        func recordFirst() async throws {
+            let first = try #require(store.unrecordedAssignments.first)
+            try await store.record(.assignment(first.assignment), by: .server, of: business, customer)
+        }
         _ = try await store.assign(.claim(ana), business, customer)
         _ = try await store.assign(.claim(ben, takes: true), business, customer)
         _ = try await store.assign(.releaseToHandler(), business, customer)
-        let killed = try directory.copy()
+        try await recordFirst()
+        try await restart()
+        #expect(followed.withLock { $0 } == ["ben", "handler"])
+        _ = try await store.assign(.claim(ana), business, customer)
+        #expect(followed.withLock { $0 } == ["ben", "handler", "ana"])
+        try await recordFirst()
+        try await restart()
+        #expect(followed.withLock { $0 } == ["handler", "ana"])
+        while !store.unrecordedAssignments.isEmpty { try await recordFirst() }
+        try await restart()
+        #expect(followed.withLock { $0 } == [])
         await store.close()
-        let reopened = try killed.open()
-        let followed = Mutex<[Assignment]>([])
-        reopened.followAssignments { _, _, assignment in followed.withLock { $0.append(assignment) } }
-        #expect(
-            followed.withLock { $0.map { $0.person?.id ?? $0.state.rawValue } }
-                == ["ana", "ben", "handler"].suffix(count))
-        _ = try await reopened.assign(.claim(ana), business, customer)
-        #expect(followed.withLock { $0.count } == count + 1)
-        await reopened.close()
     }
 
     /// The record of the message that last opened the conversation after a close; 0 without one.
