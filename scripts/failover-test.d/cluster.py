@@ -12,10 +12,13 @@ import time
 
 
 class Cluster:
-    """A server of Debian's PostgreSQL with a cluster of its own; root runs it as the user postgres, because it refuses root."""
+    """A server of Debian's PostgreSQL with a cluster of its own; root runs it as the user postgres, because it refuses root.
 
-    def __init__(self, folder):
-        self.folder, self.data = folder, folder / "cluster"
+    Each commit waits for `commit_milliseconds` more, as on a database that is far away or busy.
+    """
+
+    def __init__(self, folder, commit_milliseconds=0):
+        self.folder, self.data, self.commit_milliseconds = folder, folder / "cluster", commit_milliseconds
         programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
         if not programs:
             sys.exit("failover-test: PostgreSQL is missing; install it with: apt-get install postgresql")
@@ -44,7 +47,8 @@ class Cluster:
         while time.monotonic() < limit:
             self.process = subprocess.Popen(
                 [*self.prefix, str(self.programs / "postgres"), "-D", str(self.data), "-c", "listen_addresses=",
-                 "-c", f"unix_socket_directories={self.data}", "-c", "max_connections=50"],
+                 "-c", f"unix_socket_directories={self.data}", "-c", "max_connections=50",
+                 "-c", f"commit_delay={1000 * self.commit_milliseconds}", "-c", "commit_siblings=0"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=open(self.folder / "log-postgres", "ab"))
             while self.process.poll() is None and time.monotonic() < limit:
                 if self.run("pg_isready", "-q", "-h", str(self.data)).returncode == 0:

@@ -252,7 +252,7 @@ def main():
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ends:
         cluster = None
         if has_postgres:
-            cluster = Cluster(pathlib.Path(name))
+            cluster = Cluster(pathlib.Path(name), commit_milliseconds=10)
             ends.callback(cluster.end, signal.SIGINT)
         servers = Servers(program, pathlib.Path(name), cluster)
         ends.callback(servers.kill)
