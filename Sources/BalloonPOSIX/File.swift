@@ -105,6 +105,16 @@ package final class File: Sendable {
         _ = try uninterrupted("fsync") { fsync(descriptor.raw) }
     }
 
+    /// Whether a ``DurableCopy`` keeps the file.
+    package var isKeptElsewhere: Bool { DurableCopies.of(raw) != nil }
+
+    /// Keeps what was written over earlier content in the file's ``DurableCopy``, if it has one, and waits for that if `isAwaited`.
+    package func keepOverwritten(isAwaited: Bool) throws(SystemError) {
+        guard let kept = DurableCopies.of(raw) else { return }
+        try kept.copy.change([kept.path]) {}
+        if isAwaited { try kept.copy.synchronize(kept.path) }
+    }
+
     /// Truncates the file, or extends it with zeros, to `sizeBytes`.
     package func truncate(to sizeBytes: Int) throws(SystemError) {
         let change = { () throws(SystemError) in

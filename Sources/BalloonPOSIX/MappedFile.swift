@@ -16,7 +16,7 @@ import Synchronization
     private nonisolated(unsafe) let memory: UnsafeMutableRawPointer?
     private let reservedBytes = Atomic(0)
     private let reserving = Mutex(())
-    private static let stepBytes = 64 << 10
+    private static let stepBytes = 4 << 10
 
     /// Maps the first `maximumBytes`, of which only the written ones take space.
     package init(_ file: File, maximumBytes: Int) {

@@ -76,6 +76,7 @@ package final class RunningServer: Sendable {
         storeConfiguration.lock = lock
         // Preallocated line feeds would be copied to the database.
         if owned != nil { storeConfiguration.preparedBytes = 0 }
+        storeConfiguration.wasTakenOver = owned?.isTakenOver == true
         storeConfiguration.disk = disk
         storeConfiguration.recoveryDidAdvance = recoveryDidAdvance
         storeConfiguration.keepsIndex =

@@ -91,7 +91,8 @@ package final class Store: Sendable {
             configuration, directory: directory.journal, reader: reader,
             nextRecord: recovered.state.nextRecord, ends: result.segments)
         let left: [UInt64: InFlightCalls.Step]
-        (calls, left) = try countCrashes(directory, &recovered, &writer, logger)
+        (calls, left) = try countCrashes(
+            directory, &recovered, &writer, wasTakenOver: configuration.wasTakenOver, logger)
         recovered.state.assignments.maximumAssigned = configuration.maximumAssignedConversations
         // Earlier versions did not name the change in its line; those of this time are known by their ids.
         recovered.state.assignments.removeChanges(
@@ -156,7 +157,7 @@ package final class Store: Sendable {
             recovered.state.assignments.isWithPerson(lease.pending.record, of: lease.conversation)
                 ? lease.dueNow : lease
         }
-        scheduler.holdForSuspects(among: leases) { [calls] in calls.change($0, to: .delivers) }
+        scheduler.holdForSuspects(among: leases) { [calls] in calls.endAlone($0) }
         scheduler.add(leases)
         outbox.hold(result.damage.held)
         enqueue(recovered.withQueuedReplies)
@@ -378,9 +379,9 @@ extension RecoveredJournal {
 /// The crash is journalled before the file is cleared, so that every crash is counted.
 private func countCrashes(
     _ directory: DataDirectory, _ recovered: inout RecoveredJournal, _ writer: inout JournalWriter,
-    _ logger: Logger
+    wasTakenOver: Bool, _ logger: Logger
 ) throws(StoreError) -> (InFlightCalls, left: [UInt64: InFlightCalls.Step]) {
-    let (calls, left) = try InFlightCalls.open(directory.calls)
+    let (calls, left) = try InFlightCalls.open(directory.calls, keepsRecovered: wasTakenOver)
     let crashes = recovered.state.crashes(of: Set(left.filter(\.value.isAlone).keys))
     var written: [JournalledRecord] = []
     defer {

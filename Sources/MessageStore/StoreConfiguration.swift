@@ -4,6 +4,8 @@ package import BalloonPOSIX
 package struct StoreConfiguration: Sendable {
     /// The data directory; created with its missing parents if absent.
     package var directory: String
+    /// Whether the last process ran on another machine and died, so that the file of calls may lack messages that it had in hand.
+    package var wasTakenOver = false
     /// The directory's lock, if the caller holds it already.
     package var lock: FileLock?
     /// The maximum number of message bytes that wait for the disk; beyond it, messages are refused.

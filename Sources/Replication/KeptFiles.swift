@@ -7,11 +7,12 @@ struct KeptFiles: Sendable {
 
     /// The file that says which store the directory is a copy of; see ``ReplicaMark``.
     static let mark = "replica"
+    /// The file of the messages that the owner has in hand; only its own machine has all of them.
+    static let calls = "calls"
 
     /// The files that belong to one machine or are built anew.
     private static let own: Set<String> = [
-        mark, mark + ".changes", "lock", "calls", "control.sock", "backup.lock", "conversation-index",
-        "dev.json",
+        mark, mark + ".changes", "lock", "control.sock", "backup.lock", "conversation-index", "dev.json",
         "dev.starting.json", "phone.json",
     ]
     private static let ownFolders: Set<String> = ["handlers", "phone-files"]

@@ -5,6 +5,8 @@ import Synchronization
 
 /// A store in PostgreSQL that this server owns, until it releases it or is silent for too long.
 package final class OwnedStore: Sendable {
+    /// Whether another server was the owner, and died without releasing the store.
+    package let isTakenOver: Bool
     private let copier: FileCopier
     private let epoch: Int64
     private let lease: Duration
@@ -34,12 +36,12 @@ package final class OwnedStore: Sendable {
 
     init(
         _ copier: FileCopier, mark: ReplicaMark, epoch: Int64, after number: Int64, lease: Duration,
-        logger: Logger,
+        isTakenOver: Bool, logger: Logger,
         connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection,
         lost: @escaping @Sendable () -> Void
     ) {
         (self.copier, self.epoch, self.lease, self.logger) = (copier, epoch, lease, logger)
-        (self.connect, self.lost) = (connect, lost)
+        (self.isTakenOver, self.connect, self.lost) = (isTakenOver, connect, lost)
         state = Mutex(State(mark: mark))
         DurableCopies.begin(copier)
         queue.async { self.beatForEver() }

@@ -244,6 +244,8 @@ package actor Replica {
         let boot = ProcessRecord.machine ?? ""
         // A smaller number is that of a database that was restored from a backup.
         let isTrusted = mark.boot == boot && !boot.isEmpty && mark.through <= number
+        let isFormerOwner =
+            try connection.run("SELECT replica FROM balloon.owner").first?[0].text == mark.replica
         // An interrupted comparison is made again, because the mark stays as it was.
         if self.mark == nil { try mark.write(in: files.root) }
         self.mark = mark
@@ -254,6 +256,7 @@ package actor Replica {
                 [.text(last)])
             for row in rows {
                 let file = try StoredFile(row)
+                if isFormerOwner, file.path == KeptFiles.calls { continue }
                 let isSame =
                     try isTrusted && file.number <= mark.through && !listed.contains(file.path)
                     && sizeBytes(file.path) == file.sizeBytes
@@ -264,6 +267,7 @@ package actor Replica {
         }
         var found: [String] = []
         try files.forEach { path, _ in
+            if isFormerOwner, path == KeptFiles.calls { return }
             found.append(path)
             if found.count == Self.pageFiles { try removeUnknown(&found, connection) }
         }
@@ -405,10 +409,12 @@ package actor Replica {
         try writeMark()
         mark = self.mark ?? mark
         let number = try lastNumber(connection)
+        let former = seen?.owner.replica ?? ""
         let copier = makeCopier(epoch, after: number, lost: lost)
         self.connection = nil
         return OwnedStore(
-            copier, mark: mark, epoch: epoch, after: number, lease: settings.lease, logger: logger,
+            copier, mark: mark, epoch: epoch, after: number, lease: settings.lease,
+            isTakenOver: !former.isEmpty && former != mark.replica, logger: logger,
             connect: { [settings] () throws(PostgresError) in
                 try PostgresConnection(settings.url, name: "balloon beat")
             }, lost: lost)

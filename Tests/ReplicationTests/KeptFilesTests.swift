@@ -7,7 +7,7 @@ import Testing
 struct KeptFilesTests {
     @Test(arguments: [
         ("journal/000000000001.jsonl", true), ("VERSION", true), ("attachments/ab/abcd.0123", true),
-        ("requests/ab/abcd.json", true), ("snapshot", true), ("calls", false), ("lock", false),
+        ("requests/ab/abcd.json", true), ("snapshot", true), ("calls", true), ("lock", false),
         ("replica", false),
         ("replica.changes", false), ("people.json.57.new", false), ("attachments/incoming/ab", false),
         ("handlers/one/process", false), ("journal/calls", true), ("conversation-index", false),

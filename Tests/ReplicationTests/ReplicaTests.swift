@@ -137,6 +137,34 @@ struct ReplicaTests {
         await owned.release()
     }
 
+    @Test func `the server that takes the store has the calls that were kept, and a former owner its own`()
+        async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        _ = try #require(try await one.step())
+        let calls = try File(one.path("calls"), for: .overwriting)
+        try await onThread {
+            try calls.write([33, 49], at: 0)
+            try calls.keepOverwritten(isAwaited: true)
+        }
+        try calls.write([48, 50], at: 0)
+        let again = try one.again()
+        let owned = try #require(try await again.step())
+        #expect(!owned.isTakenOver)
+        #expect(try File(again.path("calls"), for: .reading).readAll() == [48, 50])
+        owned.endBeats()
+        #expect(try await two.step() == nil)
+        #expect(try File(two.path("calls"), for: .reading).readAll() == [33, 49])
+        for _ in 1...8 {
+            two.pass(Server.lease)
+            if let taken = try await two.step() {
+                #expect(taken.isTakenOver)
+                return
+            }
+        }
+        Issue.record("the silent owner kept the store")
+    }
+
     @Test func `a large file counts only when it is whole, and the journal does not wait for it`()
         async throws
     {

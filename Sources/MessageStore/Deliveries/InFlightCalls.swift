@@ -1,4 +1,5 @@
 import BalloonPOSIX
+import Dispatch
 import Synchronization
 
 /// A file of the messages that are currently resolved, recorded or delivered, which survives a crash of the
@@ -9,6 +10,10 @@ import Synchronization
 /// Each message has a line of 19 characters: one for the step, and the record number in 18 digits. A free
 /// line has 19 spaces. A line is written when the step begins, and is never synced: written data survives the
 /// end of the process. A power failure may lose the line, but need not count as a crash.
+///
+/// A store in PostgreSQL has the file, too, so that the server that takes it counts the crashes of a dead one. It gets each line
+/// of a message that runs alone before the message does; and after the death of another machine, whose lines may be lost, each
+/// line of an unfinished message.
 ///
 /// The first line belongs to no message. It says `stop` once the process was asked to stop, and the other
 /// lines then count no crash, however the process ends.
@@ -32,15 +37,23 @@ final class InFlightCalls: Sendable {
 
     private struct State {
         var places: [UInt64: Int] = [:]
+        /// The messages whose line another machine may know.
+        var kept: Set<UInt64> = []
         var free: [Int] = []
         /// The number of lines; the first is the mark of a stop.
         var count = 1
         /// Whether the process was asked to stop; no line is written any more.
         var isStopped = false
+        /// The callers whose line the database has after the next transaction.
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var isKeeping = false
     }
 
     private let file: File
     private let lines: MappedFile
+    /// Whether messages of earlier processes do not begin before another machine knows.
+    private let keepsRecovered: Bool
+    private let queue = DispatchQueue(label: "balloon.calls")
     private let state = Mutex(State())
     private static let lineBytes = emptyLine.count
     private static let emptyLine = Array("                   \n".utf8)
@@ -49,12 +62,15 @@ final class InFlightCalls: Sendable {
     /// Opens the file; returns it, and the steps of the messages that were in it when the last process ended.
     ///
     /// No message was in it when that process had been asked to stop.
-    static func open(_ path: String) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Step]) {
+    static func open(
+        _ path: String, keepsRecovered: Bool = false
+    ) throws(StoreError) -> (calls: InFlightCalls, left: [UInt64: Step]) {
         do throws(SystemError) {
             let file = try File(path, for: .overwriting)
             let bytes = try file.readAll()
             var left: [UInt64: Step] = [:]
-            if bytes.starts(with: stopLine) { return (InFlightCalls(file), left) }
+            let calls = InFlightCalls(file, keepsRecovered: keepsRecovered)
+            if bytes.starts(with: stopLine) { return (calls, left) }
             // The file is read in pieces of equal size, because a line that was never written is a hole of
             // zeros without a line feed.
             for start in stride(from: 0, to: bytes.count, by: lineBytes) {
@@ -64,14 +80,14 @@ final class InFlightCalls: Sendable {
                 else { continue }
                 left[record] = step
             }
-            return (InFlightCalls(file), left)
+            return (calls, left)
         } catch {
             throw .unavailable(path: path, error)
         }
     }
 
-    private init(_ file: File) {
-        self.file = file
+    private init(_ file: File, keepsRecovered: Bool) {
+        (self.file, self.keepsRecovered) = (file, keepsRecovered)
         lines = MappedFile(file, maximumBytes: 4 << 20)
     }
 
@@ -83,21 +99,78 @@ final class InFlightCalls: Sendable {
     }
 
     /// Writes the line of a message whose step begins; the calling thread may have to wait for the disk.
-    func begin(_ record: UInt64, _ step: Step) {
+    func begin(_ message: PendingDelivery, _ step: Step) async {
+        if write(message, step) { await keep() }
+    }
+
+    /// Does the same on a thread that may wait for the database.
+    func beginWaiting(_ message: PendingDelivery, _ step: Step) {
+        // Without the database, the message runs as on a full disk.
+        if write(message, step) { try? file.keepOverwritten(isAwaited: true) }
+    }
+
+    /// Writes a line; returns whether the database must have it.
+    private func write(_ message: PendingDelivery, _ step: Step) -> Bool {
+        let isKept = step.isAlone || keepsRecovered && message.isRecovered
         let place = state.withLock { state -> Int? in
-            guard !state.isStopped, state.places[record] == nil else { return nil }
+            guard !state.isStopped, state.places[message.record] == nil else { return nil }
             let place = state.free.popLast() ?? state.count
             state.count = max(state.count, place + 1)
-            state.places[record] = place
+            state.places[message.record] = place
+            if isKept { state.kept.insert(message.record) }
+            return place
+        }
+        guard let place else { return false }
+        write(line(message.record, step), at: place)
+        return isKept
+    }
+
+    /// Records that a message runs alone.
+    func beginAlone(_ record: UInt64) async {
+        change(record, to: .deliversAlone)
+        await keep()
+    }
+
+    /// Records that a message does not run alone any more.
+    func endAlone(_ record: UInt64) {
+        change(record, to: .delivers)
+        try? file.keepOverwritten(isAwaited: false)
+    }
+
+    private func change(_ record: UInt64, to step: Step) {
+        let place = state.withLock { state -> Int? in
+            guard !state.isStopped, let place = state.places[record] else { return nil }
+            state.kept.insert(record)
             return place
         }
         if let place { write(line(record, step), at: place) }
     }
 
-    /// Changes the step in the line of a message.
-    func change(_ record: UInt64, to step: Step) {
-        guard let place = state.withLock({ $0.isStopped ? nil : $0.places[record] }) else { return }
-        write(line(record, step), at: place)
+    /// Waits until the database has the file, with all who call this during the transaction before; returns at once without one.
+    private func keep() async {
+        guard file.isKeptElsewhere else { return }
+        await withCheckedContinuation { continuation in
+            let begins = state.withLock { state in
+                state.waiting.append(continuation)
+                defer { state.isKeeping = true }
+                return !state.isKeeping
+            }
+            if begins { queue.async { self.keepForWaiting() } }
+        }
+    }
+
+    private func keepForWaiting() {
+        while true {
+            let waiting = state.withLock { state in
+                defer { state.waiting = [] }
+                state.isKeeping = !state.waiting.isEmpty
+                return state.waiting
+            }
+            if waiting.isEmpty { return }
+            // Without the database, the messages run as on a full disk.
+            try? file.keepOverwritten(isAwaited: true)
+            for one in waiting { one.resume() }
+        }
     }
 
     private func line(_ record: UInt64, _ step: Step) -> [UInt8] {
@@ -114,9 +187,13 @@ final class InFlightCalls: Sendable {
 
     /// Clears the line of a message whose step has ended.
     func end(_ record: UInt64) {
-        let place = state.withLock { $0.isStopped ? nil : $0.places.removeValue(forKey: record) }
+        let (place, wasKept) = state.withLock { state in
+            state.isStopped
+                ? (nil, false) : (state.places.removeValue(forKey: record), state.kept.remove(record) != nil)
+        }
         guard let place else { return }
         write(Self.emptyLine, at: place)
+        if wasKept { try? file.keepOverwritten(isAwaited: false) }
         state.withLock { $0.free.append(place) }
     }
 
@@ -133,7 +210,9 @@ final class InFlightCalls: Sendable {
             defer { state.isStopped = true }
             return !state.isStopped
         }
-        if isFirst { write(Self.stopLine, at: 0) }
+        guard isFirst else { return }
+        write(Self.stopLine, at: 0)
+        try? file.keepOverwritten(isAwaited: false)
     }
 
     /// Writes a line; ignores an error, so that deliveries continue on a full disk, although a crash is not

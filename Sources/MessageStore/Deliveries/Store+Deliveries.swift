@@ -12,7 +12,7 @@ extension Store {
     /// ``limitReferences(slots:share:)``. A lease ends with `release(_:)`.
     package func nextReference() async -> UnrecordedMessage? {
         while let lease = await scheduler.nextReference() {
-            if lease.pending.isRecovered { calls.begin(lease.pending.record, .records) }
+            if lease.pending.isRecovered { await calls.begin(lease.pending, .records) }
             do throws(StoreError) {
                 return UnrecordedMessage(texts: try text(of: lease), lease: lease)
             } catch {
@@ -87,7 +87,7 @@ extension Store {
     ) throws -> RecordedLine {
         // Only a message of an earlier process can crash every start, so only such a message needs a line in
         // the file of calls.
-        if lease.pending.isRecovered { calls.begin(lease.pending.record, isAlone ? .recordsAlone : .records) }
+        if lease.pending.isRecovered { calls.beginWaiting(lease.pending, isAlone ? .recordsAlone : .records) }
         defer { if lease.pending.isRecovered { calls.end(lease.pending.record) } }
         let texts: MessageRecords
         do throws(StoreError) { texts = try text(of: lease) } catch {
@@ -182,16 +182,16 @@ extension Store {
     package func nextDelivery(for business: BusinessID) async -> Delivery? {
         while let lease = await scheduler.next(for: business) {
             if held.keeps(lease) { continue }
-            if let delivery = delivery(lease) { return delivery }
+            if let delivery = await delivery(lease) { return delivery }
         }
         return nil
     }
 
     /// Leases the next delivery of a business, if one is ready.
-    package func readyDelivery(for business: BusinessID) -> Delivery? {
+    package func readyDelivery(for business: BusinessID) async -> Delivery? {
         while let lease = scheduler.nextReady(for: business) {
             if held.keeps(lease) { continue }
-            if let delivery = delivery(lease) { return delivery }
+            if let delivery = await delivery(lease) { return delivery }
         }
         return nil
     }
@@ -199,11 +199,12 @@ extension Store {
     /// Reads the records of a leased delivery.
     ///
     /// When they are unreadable, releases the lease or blocks the conversation, and returns nil.
-    private func delivery(_ lease: Lease) -> Delivery? {
+    private func delivery(_ lease: Lease) async -> Delivery? {
         let record = lease.pending.record
         // The file of calls gets its line before the message is read, so that a crash while reading is
         // counted.
-        calls.begin(record, lease.pending.isSuspect && scheduler.isAlone(record) ? .deliversAlone : .delivers)
+        await calls.begin(
+            lease.pending, lease.pending.isSuspect && scheduler.isAlone(record) ? .deliversAlone : .delivers)
         do throws(StoreError) {
             let afterPerson = journalState.withAssignments { $0.afterPerson(record, of: lease.conversation) }
             return Delivery(lease: lease, texts: try text(of: lease), afterPerson: afterPerson)
@@ -238,7 +239,7 @@ extension Store {
     package func suspend(_ delivery: Delivery, isOutside: Bool) {
         guard delivery.isSuspect else { return }
         scheduler.suspend(delivery.record, isOutside: isOutside) {
-            calls.change(delivery.record, to: .delivers)
+            calls.endAlone(delivery.record)
         }
     }
 
@@ -250,7 +251,7 @@ extension Store {
         guard scheduler.leased(delivery.record, of: delivery.conversation) != nil else {
             return scheduler.endTurn(of: delivery.record)
         }
-        if isAlone { calls.change(delivery.record, to: .deliversAlone) }
+        if isAlone { await calls.beginAlone(delivery.record) }
     }
 
     /// Lets no suspect of a business that is not served hold other deliveries back, because no handler will

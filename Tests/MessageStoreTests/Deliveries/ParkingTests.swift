@@ -358,6 +358,40 @@ struct CrashCountTests {
         #expect(await next?.id == MessageID("3"))
     }
 
+    /// Which lines of the file of calls the next machine has when this one dies.
+    @Test(arguments: [
+        (wasTakenOver: false, left: [], known: []), (true, [], [2, 3]), (false, [3], [3]), (true, [3], [3]),
+    ])
+    func `a message runs alone, or after a takeover, only when the next machine knows`(
+        wasTakenOver: Bool, left: [UInt64], known: [UInt64]
+    ) async throws {
+        let directory = StoreDirectory()
+        let store = try directory.open()
+        for (id, name) in [("1", "one"), ("2", "other")] {
+            _ = await store.append(message(id, to: BusinessID(name)))
+        }
+        await store.close()
+        if !left.isEmpty { try directory.leave(left) }
+        let copy = MemoryCopy(of: directory.path)
+        DurableCopies.begin(copy)
+        defer { DurableCopies.end(copy) }
+        let taken = try directory.open {
+            $0.wasTakenOver = wasTakenOver
+            $0.suspectPatience = .seconds(3600)
+        }
+        // Those of this process run as on one machine; after a suspect only.
+        for name in left.isEmpty ? ["one", "other", "new"] : ["other"] {
+            if name == "new" { _ = await taken.append(message("3", to: BusinessID(name))) }
+            _ = try await taken.lease(BusinessID(name))
+        }
+        let next = StoreDirectory()
+        try Directory.make(next.path)
+        try AtomicFile.write(copy.content(directory.path + "/calls") ?? [], to: next.path + "/calls")
+        let found = try InFlightCalls.open(next.path + "/calls").left
+        #expect(found.keys.sorted() == known)
+        #expect(found.values.allSatisfy { $0.isAlone == !left.isEmpty })
+    }
+
     @Test(arguments: [[3], [2, 3]])
     func `dropping the last suspects of a crash releases the other deliveries`(_ suspects: [UInt64])
         async throws

@@ -43,10 +43,13 @@ final class MemoryCopy: DurableCopy {
         }
     }
 
+    /// What was kept of a file; nil when nothing was.
+    func content(_ path: String) -> [UInt8]? { state.withLock { $0.files[path] } }
+
     private func keep(_ paths: Set<String>) {
         state.withLock { state in
             for path in paths
-            where !path.hasSuffix(".new") && !path.hasSuffix("/lock") && !path.hasSuffix("/calls") {
+            where !path.hasSuffix(".new") && !path.hasSuffix("/lock") {
                 state.files[path] = try? File(path, for: .reading).readAll()
             }
         }
