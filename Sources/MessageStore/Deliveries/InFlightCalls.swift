@@ -103,7 +103,7 @@ final class InFlightCalls: Sendable {
         if write(message, step) { await keep() }
     }
 
-    /// Does the same on a thread that may wait for the database.
+    /// Writes the line of a message whose step begins, on a thread that may wait for the database.
     func beginWaiting(_ message: PendingDelivery, _ step: Step) {
         // Without the database, the message runs as on a full disk.
         if write(message, step) { try? file.keepOverwritten(isAwaited: true) }

@@ -43,7 +43,7 @@ final class MemoryCopy: DurableCopy {
         }
     }
 
-    /// What was kept of a file; nil when nothing was.
+    /// The kept content of a file; nil when nothing of it was kept.
     func content(_ path: String) -> [UInt8]? { state.withLock { $0.files[path] } }
 
     private func keep(_ paths: Set<String>) {
