@@ -38,6 +38,10 @@ class Cluster:
         """The keywords of a connection, without the database."""
         return f"host={self.data} user=postgres"
 
+    @property
+    def socket(self):
+        return str(self.data / ".s.PGSQL.5432")
+
     def run(self, program, *arguments, check=False):
         return subprocess.run([*self.prefix, str(self.programs / program), *arguments], check=check, stdout=subprocess.DEVNULL)
 

@@ -23,6 +23,7 @@ sys.path.insert(0, "scripts/loaded-server.d")
 sys.dont_write_bytecode = True
 import people
 from cluster import Cluster
+from link import Link
 from proxy import Proxy
 from loaded_server import BUSINESS, SECRET, token
 
@@ -32,11 +33,12 @@ LIMIT = 30
 LEASE = 3
 # How a round ends the present server, in turn.
 KINDS = ["kill", "kill", "stop"]
-# With PostgreSQL, it is also frozen for twice the lease, or killed and started again at once; and PostgreSQL is killed and started again
-# at once, or when the lease is over, or frozen for longer than the lease.
-KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "database", "restart", "outage", "hang"]
+# With PostgreSQL, it is also frozen, or cut from PostgreSQL, for twice the lease, or killed and started again at once; its statements
+# arrive by half for a second; and PostgreSQL is killed and started again at once, or when the lease is over, or frozen for longer.
+KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "cut", "database", "restart", "outage", "halves", "hang"]
 # The last signal to a server, and its exit status.
-ENDS = {"kill": (signal.SIGKILL, -9), "restart": (signal.SIGKILL, -9), "stop": (signal.SIGTERM, 0), "freeze": (signal.SIGCONT, 75)}
+ENDS = {"kill": (signal.SIGKILL, -9), "restart": (signal.SIGKILL, -9), "stop": (signal.SIGTERM, 0), "freeze": (signal.SIGCONT, 75),
+        "cut": (signal.SIGCONT, 75)}
 
 
 class Customer(threading.Thread):
@@ -88,7 +90,7 @@ class Servers:
         store = {}
         if cluster:
             cluster.create("balloon")
-            self.environment["BALLOON_POSTGRES"] = cluster.address + " dbname=balloon"
+            self.links = [Link(cluster.socket) for _ in range(3)]
             store = {"store": {"postgres": {"url": {"env": "BALLOON_POSTGRES"}, "leaseSeconds": LEASE}}}
         here = pathlib.Path("scripts/failover-test.d").resolve()
         (folder / "businesses").mkdir()
@@ -114,7 +116,7 @@ class Servers:
                 "gateway": {"url": f"http://127.0.0.1:{self.gateway.server_port}/v1"}, **store}))
         if cluster:
             subprocess.run(
-                [program, "store", "migrate", "--config", str(folder / "server-0.json")], env=self.environment, check=True,
+                [program, "store", "migrate", "--config", str(folder / "server-0.json")], env=self.variables(0), check=True,
                 stdout=subprocess.DEVNULL)
 
     def read(self, port, path):
@@ -132,6 +134,11 @@ class Servers:
         lines = [line.split() for line in self.read(self.admin_ports[index], "/metrics")[1].splitlines()]
         return {line[0]: float(line[1]) for line in lines if len(line) == 2}
 
+    def variables(self, index):
+        """The environment of a server; each has its own way to PostgreSQL."""
+        address = {"BALLOON_POSTGRES": f"host=127.0.0.1 port={self.links[index].port} user=postgres dbname=balloon"} if self.cluster else {}
+        return {**self.environment, **address}
+
     def data(self, index):
         return self.folder / (f"data-{index}" if self.cluster else "data")
 
@@ -139,7 +146,7 @@ class Servers:
         self.processes[index] = subprocess.Popen(
             [self.program, "serve", "--config", str(self.folder / f"server-{index}.json"), "--data", str(self.data(index)),
              "--listen", f"127.0.0.1:{self.ports[index]}", *([] if self.cluster else ["--standby"])],
-            env=self.environment, stdout=subprocess.DEVNULL, stderr=open(self.folder / f"log-{index}", "ab"))
+            env=self.variables(index), stdout=subprocess.DEVNULL, stderr=open(self.folder / f"log-{index}", "ab"))
         self.wait([index], "/livez")
 
     def wait(self, indexes, path):
@@ -154,6 +161,8 @@ class Servers:
 
     def report(self, index):
         """The state of a server, and the end of its log."""
+        if self.processes[index] is None:
+            return f"server {index}: not begun"
         status = self.processes[index].poll()
         state = self.read(self.admin_ports[index], "/readyz?verbose")[1] if status is None else f"ended with {status}\n"
         return f"server {index}: {state}" + (self.folder / f"log-{index}").read_text()[-2000:]
@@ -199,10 +208,22 @@ class Servers:
             if answers != [200, 503]:
                 sys.exit(f"failover-test: without the database the owner's /livez and /readyz answer {answers}\n" + self.report(active))
             return self.wait(range(len(self.ports)), "/readyz")
+        if kind == "halves":
+            self.links[active].set("halved")
+            time.sleep(1)
+            self.links[active].set("open")
+            return self.wait(range(len(self.ports)), "/readyz")
         if kind == "freeze":
             self.processes[active].send_signal(signal.SIGSTOP)
             time.sleep(2 * LEASE)
             self.wait(others, "/readyz")
+        if kind == "cut":
+            self.links[active].set("cut")
+            time.sleep(2 * LEASE)
+            self.wait(others, "/readyz")
+            if (status := self.read(self.ports[active], "/readyz")[0]) != 503:
+                sys.exit(f"failover-test: a server without its database answers /readyz with {status}\n" + self.report(active))
+            self.links[active].set("open")
         ended = [active, *others[1:]] if kind == "kill" else [active]
         for index in ended:
             self.end(index, *ENDS[kind])
