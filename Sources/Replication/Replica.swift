@@ -105,6 +105,40 @@ package actor Replica {
         } catch { throw ReplicaError(error) }
     }
 
+    /// Seals what is not sealed with the present key, or unseals it without one; returns how many pieces that were.
+    ///
+    /// The content stays the same, so servers go on meanwhile; each must have the keys of both forms. It can be repeated.
+    package static func reseal(_ settings: ReplicaSettings) throws(ReplicaError) -> Int {
+        do {
+            let connection = try PostgresConnection(settings.url, name: "balloon reseal")
+            try ReplicaSchema.check(connection)
+            var place: [PostgresValue] = [.text(""), .number(0), .number(0)]
+            var count = 0
+            while true {
+                let rows = try connection.run(
+                    """
+                    SELECT path, version, at, content FROM balloon.piece WHERE (path, version, at) > ($1, $2, $3)
+                    ORDER BY path, version, at LIMIT \(pagePieces)
+                    """, place, name: "reseal", within: .seconds(30))
+                for row in rows {
+                    place = [.text(row[0].text), .number(row[1].number), .number(row[2].number)]
+                    guard let renewed = try settings.form.renewed(row[3].content) else { continue }
+                    // A server may have changed or removed the piece meanwhile.
+                    let changed = try connection.run(
+                        """
+                        UPDATE balloon.piece SET content = $4
+                        WHERE (path, version, at) = ($1, $2, $3) AND content = $5 RETURNING 1::bigint
+                        """, place + [.bytes(renewed), .bytes(row[3].content)], within: .seconds(30))
+                    count += changed.count
+                }
+                if rows.count < pagePieces { return count }
+            }
+        } catch {
+            throw error as? ReplicaError ?? (error as? PostgresError).map(ReplicaError.init)
+                ?? .unusable("\(error)")
+        }
+    }
+
     /// How many standbys of PostgreSQL copy its changes, and whether a commit waits for one; reads only.
     package static func standbys(_ url: String) throws(ReplicaError) -> (count: Int, isAwaited: Bool) {
         do throws(PostgresError) {
@@ -178,8 +212,6 @@ package actor Replica {
                 ?? .unusable("\(error)")
         }
     }
-
-    private var form: PieceForm { PieceForm(key: settings.sealingKey) }
 
     private func connect(_ name: String) throws(PostgresError) -> PostgresConnection {
         try PostgresConnection(settings.url, name: name)
@@ -360,7 +392,7 @@ package actor Replica {
             if rows.isEmpty { return false }
             for row in rows {
                 guard row[0].number == at else { return false }
-                let bytes = try form.read(row[1].content)
+                let bytes = try settings.form.read(row[1].content)
                 try body(bytes)
                 at += Int64(bytes.count)
             }
@@ -425,7 +457,7 @@ package actor Replica {
     ) -> FileCopier {
         let name = "balloon \(mark?.replica ?? "copy")"
         return FileCopier(
-            files, epoch: epoch, after: number, form: form, logger: logger,
+            files, epoch: epoch, after: number, form: settings.form, logger: logger,
             connect: { [settings] () throws(PostgresError) in try PostgresConnection(settings.url, name: name)
             },
             lost: lost)

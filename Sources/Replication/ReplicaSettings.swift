@@ -8,10 +8,18 @@ package struct ReplicaSettings: Sendable, Equatable {
     package var lease: Duration
     /// The key with which the content of files is sealed; nil leaves it plain.
     package var sealingKey: SealingKey?
+    /// Another key that opens what was or will be sealed with it, while the key is changed.
+    package var otherSealingKey: SealingKey?
+
+    var form: PieceForm { PieceForm(key: sealingKey, otherKey: otherSealingKey) }
 
     /// Creates settings.
-    package init(url: String, lease: Duration = .seconds(10), sealingKey: SealingKey? = nil) {
-        (self.url, self.lease, self.sealingKey) = (url, lease, sealingKey)
+    package init(
+        url: String, lease: Duration = .seconds(10), sealingKey: SealingKey? = nil,
+        otherSealingKey: SealingKey? = nil
+    ) {
+        (self.url, self.lease) = (url, lease)
+        (self.sealingKey, self.otherSealingKey) = (sealingKey, otherSealingKey)
     }
 }
 

@@ -200,6 +200,35 @@ struct ReplicaTests {
         await owned.release()
     }
 
+    @Test(arguments: [(true, true), (false, true), (true, false)])
+    func `a store is sealed anew while its owner writes, and then opens without the old key`(
+        _ wasSealed: Bool, _ isSealed: Bool
+    ) async throws {
+        let old = wasSealed ? SealingKey(.random(byteCount: 32)) : nil
+        let new = isSealed ? SealingKey(.random(byteCount: 32)) : nil
+        let one = try Server(cluster, old)
+        let first = try #require(try await one.step())
+        // More than are read at once.
+        try await onThread {
+            for number in 0..<40 { try AtomicFile.write([UInt8(number)], to: one.path("state-\(number)")) }
+        }
+        await first.release()
+        let settings = ReplicaSettings(url: cluster.url, sealingKey: new, otherSealingKey: old)
+        let again = try one.again(settings)
+        let owned = try #require(try await again.step())
+        try await onThread { try AtomicFile.write([50], to: again.path("state-5")) }
+        #expect(try Replica.reseal(settings) == 39)
+        #expect(try Replica.reseal(settings) == 0)
+        let two = try Server(cluster, new)
+        #expect(try await two.step() == nil)
+        #expect(try two.content() == again.content())
+        #expect(try two.content().count == 40)
+        if isSealed {
+            await #expect(throws: ReplicaError.self) { _ = try await Server(cluster, old).step() }
+        }
+        await owned.release()
+    }
+
     @Test func `a directory with another store is refused and stays as it is`() async throws {
         let (one, own) = try (Server(cluster), Server(cluster))
         _ = try #require(try await one.step())
@@ -329,15 +358,17 @@ private final class Server: Sendable {
     private let cluster: Cluster
 
     convenience init(_ cluster: Cluster, _ key: SealingKey? = nil) throws {
-        try self.init(cluster, TemporaryDirectory(), key)
+        try self.init(cluster, TemporaryDirectory(), ReplicaSettings(url: cluster.url, sealingKey: key))
     }
 
-    private init(_ cluster: Cluster, _ directory: TemporaryDirectory, _ key: SealingKey? = nil) throws {
+    private init(_ cluster: Cluster, _ directory: TemporaryDirectory, _ settings: ReplicaSettings) throws {
         self.cluster = cluster
         self.directory = directory
+        var settings = settings
+        settings.lease = Self.lease
         replica = try Replica(
-            ReplicaSettings(url: cluster.url, lease: Self.lease, sealingKey: key), directory: directory.path,
-            logger: LogCollector().logger, lost: { [lost] in lost.value = true },
+            settings, directory: directory.path, logger: LogCollector().logger,
+            lost: { [lost] in lost.value = true },
             now: { [clock] in clock.time })
     }
 
@@ -345,7 +376,9 @@ private final class Server: Sendable {
     func pass(_ time: Duration) { clock.time += time }
 
     /// A new process on the same directory.
-    func again() throws -> Server { try Server(cluster, directory) }
+    func again(_ settings: ReplicaSettings? = nil) throws -> Server {
+        try Server(cluster, directory, settings ?? ReplicaSettings(url: cluster.url))
+    }
 
     var root: String { directory.path }
     var isLost: Bool { lost.value }

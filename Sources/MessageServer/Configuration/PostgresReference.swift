@@ -1,11 +1,13 @@
 import BalloonWire
 import Replication
 
-/// The reference to a store in PostgreSQL: `{"url": {"env": "NAME"}, "leaseSeconds": 10, "sealKey": {"file": "PATH"}}`.
+/// The reference to a store in PostgreSQL: `{"url": {"env": "NAME"}, "leaseSeconds": 10, "sealKey": {"file": "PATH"}}`,
+/// and `otherSealKey` while the key is changed.
 struct PostgresReference: Equatable {
     private let url: SecretReference
     private let lease: Duration
     private let sealKey: SecretReference?
+    private let otherSealKey: SecretReference?
 
     /// Reads the reference; nil after reporting a problem.
     static func read(_ reader: inout ObjectReader) -> PostgresReference? {
@@ -14,16 +16,19 @@ struct PostgresReference: Equatable {
         var lease = Duration.seconds(10)
         reader.set(&lease, "leaseSeconds", in: 3...60, of: .seconds(1))
         let sealKey = reader.object("sealKey", SecretReference.read)
+        let otherSealKey = reader.object("otherSealKey", SecretReference.read)
         return reader.object("url", SecretReference.read).map {
-            PostgresReference(url: $0, lease: lease, sealKey: sealKey)
+            PostgresReference(url: $0, lease: lease, sealKey: sealKey, otherSealKey: otherSealKey)
         }
     }
 
-    /// The names of the variables with the URL and the key.
-    var variableNames: [String] { [url.variableName, sealKey?.variableName].compactMap(\.self) }
+    private var keys: [SecretReference] { [sealKey, otherSealKey].compactMap(\.self) }
 
-    /// The path of the key's file; nil when a variable has it.
-    func keyPath(in folder: String) -> String? { sealKey?.path(in: folder) }
+    /// The names of the variables with the URL and the keys.
+    var variableNames: [String] { ([url] + keys).compactMap(\.variableName) }
+
+    /// The paths of the keys' files; a key may be in a variable instead.
+    func keyPaths(in folder: String) -> [String] { keys.compactMap { $0.path(in: folder) } }
 
     /// Returns the settings; nil after reporting a problem.
     func resolved(
@@ -31,16 +36,17 @@ struct PostgresReference: Equatable {
     ) -> ReplicaSettings? {
         let text = url.resolved(
             in: environment, folder: folder, hint: "set it to the URL of the database", noting: &problems)
-        var key: SealingKey?
-        if let sealKey {
-            key = sealKey.resolved(
+        func key(_ reference: SecretReference?) -> SealingKey? {
+            reference?.resolved(
                 in: environment, folder: folder, hint: "set it to the Base64 of 32 random bytes",
                 noting: &problems
             )?.parsed(Self.sealingKey, noting: &problems)
-            // A store that should be sealed is not written plain.
-            if key == nil { return nil }
         }
-        return text.map { ReplicaSettings(url: $0.text, lease: lease, sealingKey: key) }
+        let (sealingKey, otherSealingKey) = (key(sealKey), key(otherSealKey))
+        // A store that should be sealed is not written plain.
+        guard let text, (sealingKey == nil) == (sealKey == nil) else { return nil }
+        return ReplicaSettings(
+            url: text.text, lease: lease, sealingKey: sealingKey, otherSealingKey: otherSealingKey)
     }
 
     private static func sealingKey(_ text: String) throws(InvalidSetting) -> SealingKey {

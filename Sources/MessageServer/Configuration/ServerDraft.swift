@@ -85,13 +85,13 @@ struct ServerDraft {
         return result
     }
 
-    /// The files of the MSP's secret and of the TLS key.
+    /// The files of the MSP's secret, of the TLS key and of the keys that seal a store.
     func secretFiles(_ folder: String, _ variables: [String: String]) -> [String] {
         let secret =
             environment.given.contains(.secret)
             ? variables[EnvironmentKey.secret.fileVariable] : file.secret?.path(in: folder)
-        let sealKey = file.settings.store.postgres?.keyPath(in: folder)
-        return [tls?.keyFile, secret, file.previousSecret?.path(in: folder), sealKey].compactMap { $0 }
+        let sealKeys = file.settings.store.postgres?.keyPaths(in: folder) ?? []
+        return [tls?.keyFile, secret, file.previousSecret?.path(in: folder)].compactMap { $0 } + sealKeys
     }
 
     /// Returns the environment's value, or else the file's; checks both, so that a wrong value in the file is

@@ -8,7 +8,7 @@ import Replication
 struct StoreCommands: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "store", abstract: "Prepare a PostgreSQL database as the store.",
-        subcommands: [Migrate.self, Copy.self, Status.self])
+        subcommands: [Migrate.self, Copy.self, Status.self, Reseal.self])
 
     /// `balloon store status`: lists the servers.
     struct Status: AsyncParsableCommand {
@@ -26,6 +26,23 @@ struct StoreCommands: AsyncParsableCommand {
                     "\(terminalText(member.host)) \(member.id.prefix(8)): \(role), seen \(member.secondsSinceSeen) s ago\n"
                 )
             }
+        }
+    }
+
+    /// `balloon store reseal`: seals what the present key has not sealed.
+    struct Reseal: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract:
+                "Seal what is in the database with the present \"sealKey\", or unseal it when there is none.",
+            discussion:
+                "Running servers go on when each has the present key and the other one as \"otherSealKey\".")
+
+        @Option(help: .value("file", "The server's configuration file."))
+        var config: String
+
+        func run() async throws {
+            let count = try Replica.reseal(try settings(in: config))
+            StandardStream.output.write("changed \(count) pieces\n")
         }
     }
 

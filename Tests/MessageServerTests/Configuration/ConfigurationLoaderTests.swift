@@ -222,20 +222,28 @@ import Testing
     }
 
     @Test func `a store in PostgreSQL has its URL and key from the environment or a file`() throws {
-        let key = Base64.encode([UInt8](repeating: 7, count: 32))
+        let (key, other) = (
+            Base64.encode([UInt8](repeating: 7, count: 32)), Base64.encode([UInt8](repeating: 8, count: 32))
+        )
         func load(_ store: String, _ environment: [String: String]) throws -> ServerConfiguration {
             try ConfigurationFiles(server: #"{"mspID":"m","secret":{"env":"S"},"store":{\#(store)}}"#)
                 .load(["S": ConfigurationFiles.secret].merging(environment) { $1 })
         }
-        let store = #""postgres":{"url":{"env":"BALLOON_DATABASE"},"leaseSeconds":3,"sealKey":{"env":"K"}}"#
+        let store =
+            #""postgres":{"url":{"env":"BALLOON_DATABASE"},"leaseSeconds":3,"sealKey":{"env":"K"}}"#
+        let change = store.replacing(#"{"env":"K"}"#, with: #"{"env":"K"},"otherSealKey":{"env":"O"}"#)
         let found = try load(store, ["BALLOON_DATABASE": "host=/run", "K": key]).postgres
         #expect(found?.url == "host=/run")
         #expect(found?.lease == .seconds(3))
-        #expect(found?.sealingKey != nil)
+        #expect((found?.sealingKey != nil, found?.otherSealingKey != nil) == (true, false))
+        let both = try load(change, ["BALLOON_DATABASE": "host=/run", "K": key, "O": other]).postgres
+        #expect(both?.sealingKey == found?.sealingKey)
+        #expect(both?.otherSealingKey != nil && both?.otherSealingKey != both?.sealingKey)
         let refused: [(String, [String: String])] = [
             (store, ["BALLOON_DATABASE": "host=/run"]),
             (store, ["BALLOON_DATABASE": "host=/run", "K": "AAAA"]),
-            (store, ["K": key]), (#""postgres":{"leaseSeconds":3}"#, [:]),
+            (change, ["BALLOON_DATABASE": "host=/run", "K": key, "O": "AAAA"]), (store, ["K": key]),
+            (#""postgres":{"leaseSeconds":3}"#, [:]),
             (#""postgres":{"url":{"env":"U"},"leaseSeconds":2}"#, ["U": "host=/run"]),
             (#""erasureLedger":"/ledger","postgres":{"url":{"env":"U"}}"#, ["U": "host=/run"]),
         ]
