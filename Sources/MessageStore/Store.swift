@@ -293,11 +293,11 @@ package final class Store: Sendable {
     /// Never waits for the disk.
     package var lastSyncFailure: SystemError? { journal.lastFailure }
 
-    /// Whether a batch of the journal failed in the last minute; never waits for the disk.
+    /// The error of the journal's last batch that failed in the last minute; never waits for the disk.
     ///
     /// `lastSyncFailure` alone is not enough: a nearly full disk stores small batches and refuses large
     /// ones.
-    package var hasRecentSyncFailure: Bool { journal.hasFailed(within: .seconds(60)) }
+    package var recentSyncFailure: SystemError? { journal.failure(within: .seconds(60)) }
 
     /// Counts for health checks and logs; never waits for the disk.
     package var statistics: StoreStatistics {

@@ -33,7 +33,7 @@ package final class ReadinessChecks: Sendable {
         var facts = ReadinessFacts(statistics: store.statistics)
         facts.areDeliveriesPaused = store.isHeldUp
         facts.isOwnerInDoubt = store.isOwnerInDoubt
-        facts.hasRecentJournalFailure = store.hasRecentSyncFailure
+        facts.recentJournalFailure = store.recentSyncFailure
         facts.damage = store.journalDamage
         complete(&facts)
         if facts.minimumFreeBytes > 0 { facts.freeBytes = freeBytes }

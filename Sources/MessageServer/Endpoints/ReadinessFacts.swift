@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import MessageStore
 
 /// The state of a server at one moment, from which `/readyz` is decided.
@@ -13,8 +14,8 @@ struct ReadinessFacts: Sendable {
     var areDeliveriesPaused = false
     /// Whether another server may have taken the store, because its database does not answer.
     var isOwnerInDoubt = false
-    /// Whether a write of the journal failed in the last minute.
-    var hasRecentJournalFailure = false
+    /// The error of the journal's last write that failed in the last minute.
+    var recentJournalFailure: SystemError?
     /// The records that the journal lost.
     var damage = JournalRepair(
         lostRecords: [], segments: [], heldConversations: 0, isHarmful: false)
@@ -62,15 +63,20 @@ struct ReadinessFacts: Sendable {
     ///
     /// After a failure a small write may succeed, for example on a nearly full disk, while larger messages get 503.
     private var journal: ReadinessCheck.State {
-        if isOwnerInDoubt { return .failing(reason: "the store's database does not answer") }
+        if isDatabaseAway { return .failing(reason: "the store's database does not answer") }
         if statistics.lastSyncFailure != nil { return .failing(reason: "journal writes fail") }
-        return hasRecentJournalFailure ? .degraded(reason: Self.recentJournalFailure) : .ok
+        guard let recentJournalFailure else { return .ok }
+        return .degraded(
+            reason: recentJournalFailure == .notKept
+                ? "the store's database did not answer within the last minute" : Self.recentDiskFailure)
     }
+
+    private var isDatabaseAway: Bool { isOwnerInDoubt || statistics.lastSyncFailure == .notKept }
 
     private var deliveries: ReadinessCheck.State {
         guard areDeliveriesPaused else { return .ok }
         return .degraded(
-            reason: isOwnerInDoubt
+            reason: isDatabaseAway
                 ? "deliveries are paused until the store's database answers" : Self.pausedDeliveries)
     }
 
@@ -153,7 +159,7 @@ struct ReadinessFacts: Sendable {
         )
     }
 
-    static let recentJournalFailure =
+    static let recentDiskFailure =
         "journal writes failed within the last minute: free space on the disk or check it"
 
     static let pausedDeliveries =

@@ -48,8 +48,8 @@ final class Journal: Sendable {
         var isProbeArmed = false
         var isClosed = false
         var lastFailure: SystemError?
-        /// The time of the last failed batch.
-        var failedAt: ContinuousClock.Instant?
+        /// The last failed batch, also after a success.
+        var failed: (at: ContinuousClock.Instant, error: SystemError)?
         /// The number of the last record on disk.
         var lastRecord: UInt64
     }
@@ -248,9 +248,9 @@ final class Journal: Sendable {
     /// The error of the last batch; nil after a success.
     var lastFailure: SystemError? { waiting.withLock { $0.lastFailure } }
 
-    /// Whether a batch failed within this time, even if a later batch succeeded.
-    func hasFailed(within time: Duration) -> Bool {
-        waiting.withLock { waiting in waiting.failedAt.map { .now - $0 < time } ?? false }
+    /// The error of the last batch that failed within this time, even if a later batch succeeded.
+    func failure(within time: Duration) -> SystemError? {
+        waiting.withLock { waiting in waiting.failed.flatMap { .now - $0.at < time ? $0.error : nil } }
     }
 
     /// The number of the last record on disk.
@@ -397,8 +397,8 @@ extension Journal.Waiting {
     fileprivate mutating func settled(_ entries: [JournalEntry], failure: SystemError?) {
         for entry in entries { bytes -= entry.body.count }
         lastFailure = failure
-        guard failure != nil else { return }
-        failedAt = .now
+        guard let failure else { return }
+        failed = (.now, failure)
         // Lazy records of a failed batch wait for a later batch, such as the next probe. An immediate retry
         // would loop while the disk fails.
         let lazy = entries.filter(\.isLazy)

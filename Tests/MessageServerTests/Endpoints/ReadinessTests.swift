@@ -65,12 +65,16 @@ import Testing
             "journal-records: degraded: finished journal records are damaged: run balloon journal repair"
         ),
         (
-            facts { $0.hasRecentJournalFailure = true },
+            facts { $0.recentJournalFailure = SystemError("write", code: 28) },
             "journal: degraded: journal writes failed within the last minute: free space on the disk or check it"
         ),
+        (facts { $0.isOwnerInDoubt = true }, "journal: failing: the store's database does not answer"),
         (
-            facts { $0.isOwnerInDoubt = true },
-            "journal: failing: the store's database does not answer"
+            facts(statistics(failure: .notKept)), "journal: failing: the store's database does not answer"
+        ),
+        (
+            facts { $0.recentJournalFailure = .notKept },
+            "journal: degraded: the store's database did not answer within the last minute"
         ),
         (
             facts { $0.areDeliveriesPaused = true },

@@ -95,7 +95,7 @@ import Testing
         #expect(try await webhook.readiness() == 200)
         // On a nearly full disk the next large message may be refused again.
         let journal = ReadinessChecks(store: webhook.store).readiness.checks.first { $0.name == "journal" }
-        #expect(journal?.state == .degraded(reason: ReadinessFacts.recentJournalFailure))
+        #expect(journal?.state == .degraded(reason: ReadinessFacts.recentDiskFailure))
         await webhook.stop()
     }
 }
