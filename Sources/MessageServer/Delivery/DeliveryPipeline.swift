@@ -58,7 +58,7 @@ struct DeliveryPipeline: Sendable {
                     group.addTask(executorPreference: worker.executor) {
                         await deliver(delivery, on: worker)
                         // Delivering the next one in this task costs less than a task for each delivery.
-                        while !Task.isCancelled, let next = await store.readyDelivery(for: worker.business) {
+                        while !Task.isCancelled, let next = store.readyDelivery(for: worker.business) {
                             await deliver(next, on: worker)
                         }
                         inFlight.release()

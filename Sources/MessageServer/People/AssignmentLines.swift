@@ -56,7 +56,11 @@ final class AssignmentLines: Sendable {
 
     private func retry() {
         state.withLock { $0.isScheduled = false }
-        for change in unrecorded() { begin(change) }
+        for change in unrecorded() {
+            begin(change)
+            // A full disk or journal would refuse the others, too.
+            if state.withLock(\.isScheduled) { return }
+        }
         let isDone = state.withLock { state in
             state.isRefused = state.isScheduled
             return !state.isRefused

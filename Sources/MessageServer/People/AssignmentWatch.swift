@@ -67,7 +67,7 @@ final class AssignmentWatch: Sendable {
         self.settings = settings
         self.presence = presence
         self.logger = logger
-        // People see each change at its place of the thread. The store knows the ids of the lines that an earlier process wrote.
+        // People see each change at its place of the thread.
         let later: AssignmentLines.Timer = { [timers] in
             timers.asyncAfter(deadline: .now() + AssignmentLines.pause.dispatchInterval, execute: $0)
         }
@@ -79,7 +79,12 @@ final class AssignmentWatch: Sendable {
             store.beginRecording(
                 .assignment(change.assignment), by: .server,
                 as: Self.id(of: "assignment", about: change.assignment.record, in: name, of: store.identity),
-                of: change.business, change.customer, completion: completion)
+                of: change.business, change.customer
+            ) { result in
+                // An earlier version recorded the line, which did not name its change.
+                if result == .duplicate { store.leaveUnrecorded(change) }
+                completion(result)
+            }
         }
         store.followAssignments { [weak self, weak store, lines, settings] change in
             self?.figures?.record(change.assignment, of: change.business)

@@ -52,7 +52,7 @@ final class InFlightCalls: Sendable {
     private let file: File
     private let lines: MappedFile
     /// Whether messages of earlier processes do not begin before another machine knows.
-    private let keepsRecovered: Bool
+    let keepsRecovered: Bool
     private let queue = DispatchQueue(label: "balloon.calls")
     private let state = Mutex(State())
     private static let lineBytes = emptyLine.count
@@ -99,18 +99,9 @@ final class InFlightCalls: Sendable {
     }
 
     /// Writes the line of a message whose step begins; the calling thread may have to wait for the disk.
-    func begin(_ message: PendingDelivery, _ step: Step) async {
-        if write(message, step) { await keep() }
-    }
-
-    /// Writes the line of a message whose step begins, on a thread that may wait for the database.
-    func beginWaiting(_ message: PendingDelivery, _ step: Step) {
-        // Without the database, the message runs as on a full disk.
-        if write(message, step) { try? file.keepOverwritten(isAwaited: true) }
-    }
-
-    /// Writes a line; returns whether the database must have it.
-    private func write(_ message: PendingDelivery, _ step: Step) -> Bool {
+    ///
+    /// When it returns true, the step begins after ``keep()`` or ``keepAtOnce()``.
+    func begin(_ message: PendingDelivery, _ step: Step) -> Bool {
         let isKept = step.isAlone || keepsRecovered && message.isRecovered
         let place = state.withLock { state -> Int? in
             guard !state.isStopped, state.places[message.record] == nil else { return nil }
@@ -146,8 +137,11 @@ final class InFlightCalls: Sendable {
         if let place { write(line(record, step), at: place) }
     }
 
+    /// Waits on this thread until the database has the file; without the database, a message runs as on a full disk.
+    func keepAtOnce() { try? file.keepOverwritten(isAwaited: true) }
+
     /// Waits until the database has the file, with all who call this during the transaction before; returns at once without one.
-    private func keep() async {
+    func keep() async {
         guard file.isKeptElsewhere else { return }
         await withCheckedContinuation { continuation in
             let begins = state.withLock { state in
@@ -167,8 +161,7 @@ final class InFlightCalls: Sendable {
                 return state.waiting
             }
             if waiting.isEmpty { return }
-            // Without the database, the messages run as on a full disk.
-            try? file.keepOverwritten(isAwaited: true)
+            keepAtOnce()
             for one in waiting { one.resume() }
         }
     }

@@ -12,7 +12,7 @@ extension Store {
     /// ``limitReferences(slots:share:)``. A lease ends with `release(_:)`.
     package func nextReference() async -> UnrecordedMessage? {
         while let lease = await scheduler.nextReference() {
-            if lease.pending.isRecovered { await calls.begin(lease.pending, .records) }
+            if lease.pending.isRecovered, calls.begin(lease.pending, .records) { await calls.keep() }
             do throws(StoreError) {
                 return UnrecordedMessage(texts: try text(of: lease), lease: lease)
             } catch {
@@ -87,7 +87,9 @@ extension Store {
     ) throws -> RecordedLine {
         // Only a message of an earlier process can crash every start, so only such a message needs a line in
         // the file of calls.
-        if lease.pending.isRecovered { calls.beginWaiting(lease.pending, isAlone ? .recordsAlone : .records) }
+        if lease.pending.isRecovered, calls.begin(lease.pending, isAlone ? .recordsAlone : .records) {
+            calls.keepAtOnce()
+        }
         defer { if lease.pending.isRecovered { calls.end(lease.pending.record) } }
         let texts: MessageRecords
         do throws(StoreError) { texts = try text(of: lease) } catch {
@@ -182,29 +184,34 @@ extension Store {
     package func nextDelivery(for business: BusinessID) async -> Delivery? {
         while let lease = await scheduler.next(for: business) {
             if held.keeps(lease) { continue }
-            if let delivery = await delivery(lease) { return delivery }
+            if begin(lease) { await calls.keep() }
+            if let delivery = delivery(lease) { return delivery }
         }
         return nil
     }
 
-    /// Leases the next delivery of a business, if one is ready.
-    package func readyDelivery(for business: BusinessID) async -> Delivery? {
+    /// Leases the next delivery of a business, if one is ready and another machine need not know of it.
+    package func readyDelivery(for business: BusinessID) -> Delivery? {
+        if calls.keepsRecovered || scheduler.holds.contains(.suspects) { return nil }
         while let lease = scheduler.nextReady(for: business) {
             if held.keeps(lease) { continue }
-            if let delivery = await delivery(lease) { return delivery }
+            _ = begin(lease)
+            if let delivery = delivery(lease) { return delivery }
         }
         return nil
+    }
+
+    /// Writes the line of a leased delivery before its message is read, so that a crash while reading is counted.
+    private func begin(_ lease: Lease) -> Bool {
+        let isAlone = lease.pending.isSuspect && scheduler.isAlone(lease.pending.record)
+        return calls.begin(lease.pending, isAlone ? .deliversAlone : .delivers)
     }
 
     /// Reads the records of a leased delivery.
     ///
     /// When they are unreadable, releases the lease or blocks the conversation, and returns nil.
-    private func delivery(_ lease: Lease) async -> Delivery? {
+    private func delivery(_ lease: Lease) -> Delivery? {
         let record = lease.pending.record
-        // The file of calls gets its line before the message is read, so that a crash while reading is
-        // counted.
-        await calls.begin(
-            lease.pending, lease.pending.isSuspect && scheduler.isAlone(record) ? .deliversAlone : .delivers)
         do throws(StoreError) {
             let afterPerson = journalState.withAssignments { $0.afterPerson(record, of: lease.conversation) }
             return Delivery(lease: lease, texts: try text(of: lease), afterPerson: afterPerson)

@@ -16,11 +16,13 @@ struct AssignmentLinesTests {
             var lines: [UInt64] = []
             var answers: [@Sendable () -> Void] = []
             var timers: [@Sendable () -> Void] = []
+            var refusals = 0
         }
 
         private let state = Mutex(State())
         var lines: [UInt64] { state.withLock(\.lines) }
         var timerCount: Int { state.withLock(\.timers.count) }
+        var refusals: Int { state.withLock(\.refusals) }
 
         func fill(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
 
@@ -48,7 +50,10 @@ struct AssignmentLinesTests {
                 unrecorded: { self.state.withLock(\.changes) },
                 append: { change, completion in
                     let isRefused = self.state.withLock { state in
-                        if state.isFull { return true }
+                        if state.isFull {
+                            state.refusals += 1
+                            return true
+                        }
                         state.answers.append { completion(self.settle(change.assignment.record)) }
                         return false
                     }
@@ -97,5 +102,17 @@ struct AssignmentLinesTests {
         store.answer()
         #expect(store.lines == [1, 2, 3, 4, 5])
         #expect(store.timerCount == 0)
+    }
+    @Test func `many lines that wait cost one attempt at a time`() {
+        let store = FullStore()
+        let lines = store.recorder()
+        store.fill(true)
+        for number in 1...100 { store.record(UInt64(number), by: lines) }
+        for _ in 1...10 { store.fire() }
+        #expect(store.refusals == 11)
+        store.fill(false)
+        store.fire()
+        store.answer()
+        #expect(store.lines == Array(1...100))
     }
 }

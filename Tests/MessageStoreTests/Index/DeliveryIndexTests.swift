@@ -79,7 +79,7 @@ struct DeliveryIndexTests {
         try await fill(store)
         _ = try await store.deliveries(Store.DeliveryQuery(of: business))
         #expect(await store.append(message("late", from: CustomerID("c9"))) == .stored)
-        while let delivery = await store.readyDelivery(for: business) {
+        while let delivery = store.readyDelivery(for: business) {
             try await store.finish(delivery, result: .unhandled)
         }
         #expect(try await walk(store, Store.DeliveryQuery(of: business)) == expected())

@@ -331,7 +331,7 @@ struct IndexedConversationsTests {
             let store = try await open()
             try await receive(["a", "b"], by: store)
             // Lines of unfinished messages may be newer than the index's file.
-            while let delivery = await store.readyDelivery(for: BusinessID("b")) {
+            while let delivery = store.readyDelivery(for: BusinessID("b")) {
                 try await store.finish(delivery, result: .unhandled)
             }
             let name = ConversationName(digest("a"), in: ConversationPath.business(BusinessID("b")))
