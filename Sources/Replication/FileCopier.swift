@@ -73,6 +73,7 @@ final class FileCopier: DurableCopy {
     var root: String { files.root }
     private let epoch: Int64
     private let form: PieceForm
+    private let patience: Duration
     private let connect: @Sendable () throws(PostgresError) -> PostgresConnection
     private let lost: @Sendable () -> Void
     private let logger: Logger
@@ -84,9 +85,6 @@ final class FileCopier: DurableCopy {
     private let last: Atomic<Int64>
     private let failures = Atomic<UInt64>(0)
 
-    /// How long a transaction may take before callers are told that their changes are not durable: those that wait, and at once
-    /// those that come while it is tried again.
-    private static let patience = Duration.seconds(3)
     private static let maximumFiles = 256
     private static let pieceBytes = 256 << 10
     /// How much of a large file a transaction takes, so that the journal waits for no attachment.
@@ -96,12 +94,12 @@ final class FileCopier: DurableCopy {
 
     /// Begins after the change `number` as the owner of `epoch`; `lost` is called when another replica is the owner.
     init(
-        _ files: KeptFiles, epoch: Int64, after number: Int64, form: PieceForm, logger: Logger,
+        _ files: KeptFiles, _ settings: ReplicaSettings, epoch: Int64, after number: Int64, logger: Logger,
         connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection,
         lost: @escaping @Sendable () -> Void
     ) {
         (self.files, self.epoch, self.logger, self.connect, self.lost) = (files, epoch, logger, connect, lost)
-        self.form = form
+        (form, patience) = (settings.form, settings.patience)
         last = Atomic(number)
     }
 
@@ -205,10 +203,10 @@ final class FileCopier: DurableCopy {
         guard let waiter else { return }
         while true {
             // A large file takes many transactions.
-            let limit = state.withLock { $0.began + Self.patience }
+            let limit = state.withLock { $0.began + patience }
             let isKept = waiter.wait(max(.zero, limit - SystemClock.sinceBoot()))
             if isKept == true { return }
-            if isKept == false || limit == state.withLock({ $0.began + Self.patience }) { throw .notKept }
+            if isKept == false || limit == state.withLock({ $0.began + patience }) { throw .notKept }
         }
     }
 

@@ -457,7 +457,7 @@ package actor Replica {
     ) -> FileCopier {
         let name = "balloon \(mark?.replica ?? "copy")"
         return FileCopier(
-            files, epoch: epoch, after: number, form: settings.form, logger: logger,
+            files, settings, epoch: epoch, after: number, logger: logger,
             connect: { [settings] () throws(PostgresError) in try PostgresConnection(settings.url, name: name)
             },
             lost: lost)

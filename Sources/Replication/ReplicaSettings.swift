@@ -11,6 +11,10 @@ package struct ReplicaSettings: Sendable, Equatable {
     /// Another key that opens what was or will be sealed with it, while the key is changed.
     package var otherSealingKey: SealingKey?
 
+    /// How long a transaction may take before callers are told that their changes are not durable: those that wait, and at once
+    /// those that come while it is tried again.
+    var patience = Duration.seconds(3)
+
     var form: PieceForm { PieceForm(key: sealingKey, otherKey: otherSealingKey) }
 
     /// Creates settings.

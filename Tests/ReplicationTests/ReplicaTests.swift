@@ -92,34 +92,44 @@ struct ReplicaTests {
     @Test func `connections that end lose nothing`() async throws {
         let (one, two) = try (Server(cluster), Server(cluster))
         let owned = try #require(try await one.step())
-        let ends = AtomicBool()
+        let (kept, isDone) = (Shared(0), Shared(false))
         async let killer: Void = onThread { [cluster] in
-            while !ends.value {
-                try cluster.run(
+            defer { isDone.value = true }
+            let connection = try PostgresConnection(cluster.url, name: "test")
+            var ends = 0
+            while ends < 60, !isDone.value {
+                // On a slow machine a new connection takes longer than the pause, so a change meets few ends.
+                if ends > 2 * kept.value + 1 {
+                    try connection.run("SELECT pg_sleep(0.002)")
+                    continue
+                }
+                ends += try connection.run(
                     """
                     SELECT pg_terminate_backend(pid), pg_sleep(0.03) FROM pg_stat_activity
                     WHERE datname = current_database() AND pid <> pg_backend_pid()
-                    """)
+                    """
+                ).count
             }
         }
         try await onThread {
-            for number in 0..<60 {
+            defer { isDone.value = true }
+            while !isDone.value {
                 let file = try File(one.path("journal"), for: .appending)
-                try file.append(Array("\(number)\n".utf8))
+                try file.append(Array("\(kept.value)\n".utf8))
                 try file.synchronizeData()
+                kept.value += 1
             }
         }
-        ends.value = true
         try await killer
         await owned.release()
         _ = try #require(try await two.step())
         let lines = try String(decoding: File(two.path("journal"), for: .reading).readAll(), as: UTF8.self)
             .split(separator: "\n")
-        #expect(lines == (0..<60).map { "\($0)" })
+        #expect(lines == (0..<kept.value).map { "\($0)" })
     }
 
     @Test func `changes fail at once while the database keeps nothing, and succeed later`() async throws {
-        let one = try Server(cluster)
+        let one = try Server(cluster, patience: .seconds(3))
         let owned = try #require(try await one.step())
         let other = try PostgresConnection(cluster.url, name: "test")
         try other.runAll("BEGIN; LOCK TABLE balloon.file")
@@ -329,21 +339,13 @@ private final class Cluster: Sendable {
     }
 }
 
-/// A flag of a test.
-private final class AtomicBool: Sendable {
-    private let flag = Atomic(false)
-    var value: Bool {
-        get { flag.load(ordering: .acquiring) }
-        set { flag.store(newValue, ordering: .releasing) }
-    }
-}
-
-/// A clock that a test turns.
-private final class Clock: Sendable {
-    private let now = Mutex(Duration.zero)
-    var time: Duration {
-        get { now.withLock { $0 } }
-        set { now.withLock { $0 = newValue } }
+/// A value that threads of a test share.
+private final class Shared<Value: Sendable>: Sendable {
+    private let mutex: Mutex<Value>
+    init(_ value: Value) { mutex = Mutex(value) }
+    var value: Value {
+        get { mutex.withLock { $0 } }
+        set { mutex.withLock { $0 = newValue } }
     }
 }
 
@@ -352,28 +354,37 @@ private final class Server: Sendable {
     /// Longer than a test.
     static let lease = Duration.seconds(600)
     private let directory: TemporaryDirectory
-    private let lost = AtomicBool()
-    private let clock = Clock()
+    private let lost = Shared(false)
+    /// The time since some moment, which a test turns.
+    private let clock = Shared(Duration.zero)
     let replica: Replica
     private let cluster: Cluster
 
-    convenience init(_ cluster: Cluster, _ key: SealingKey? = nil) throws {
-        try self.init(cluster, TemporaryDirectory(), ReplicaSettings(url: cluster.url, sealingKey: key))
+    convenience init(
+        _ cluster: Cluster, _ key: SealingKey? = nil, patience: Duration = .seconds(60)
+    ) throws {
+        try self.init(
+            cluster, TemporaryDirectory(), ReplicaSettings(url: cluster.url, sealingKey: key),
+            patience: patience)
     }
 
-    private init(_ cluster: Cluster, _ directory: TemporaryDirectory, _ settings: ReplicaSettings) throws {
+    private init(
+        _ cluster: Cluster, _ directory: TemporaryDirectory, _ settings: ReplicaSettings,
+        patience: Duration = .seconds(60)
+    ) throws {
         self.cluster = cluster
         self.directory = directory
         var settings = settings
         settings.lease = Self.lease
+        settings.patience = patience
         replica = try Replica(
             settings, directory: directory.path, logger: LogCollector().logger,
             lost: { [lost] in lost.value = true },
-            now: { [clock] in clock.time })
+            now: { [clock] in clock.value })
     }
 
     /// Lets time pass for this server.
-    func pass(_ time: Duration) { clock.time += time }
+    func pass(_ time: Duration) { clock.value += time }
 
     /// A new process on the same directory.
     func again(_ settings: ReplicaSettings? = nil) throws -> Server {
