@@ -34,8 +34,8 @@ LEASE = 3
 # How a round ends the present server, in turn.
 KINDS = ["kill", "kill", "stop"]
 # With PostgreSQL, it is also frozen, or cut from PostgreSQL, for twice the lease, or killed and started again at once; its statements
-# arrive by half for a second; and PostgreSQL is killed and started again at once, or when the lease is over, or frozen for longer.
-KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "cut", "database", "restart", "outage", "halves", "hang"]
+# arrive by half for a second, or late for two; and PostgreSQL is killed and started again at once, or when the lease is over, or frozen for longer.
+KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "cut", "database", "restart", "outage", "halves", "hang", "late"]
 # The last signal to a server, and its exit status.
 ENDS = {"kill": (signal.SIGKILL, -9), "restart": (signal.SIGKILL, -9), "stop": (signal.SIGTERM, 0), "freeze": (signal.SIGCONT, 75),
         "cut": (signal.SIGCONT, 75)}
@@ -82,22 +82,25 @@ class Customer(threading.Thread):
 
 
 class Servers:
-    """Two servers of one data directory, or with a `cluster` of PostgreSQL three with one each."""
+    """Two servers of one data directory, or with a `cluster` of PostgreSQL three with one each.
 
-    def __init__(self, program, folder, cluster):
-        self.program, self.folder, self.cluster = program, folder, cluster
+    `command`, `balloon serve` by default, is followed by a configuration file, in which `handler` is in place of the witness.
+    """
+
+    def __init__(self, program, folder, cluster, command=None, handler=None):
+        self.command, self.folder, self.cluster = command or [program, "serve", "--config"], folder, cluster
         self.environment = {**os.environ, "BALLOON_SECRET": base64.b64encode(SECRET).decode()}
         store = {}
         if cluster:
             cluster.create("balloon")
             self.links = [Link(cluster.socket) for _ in range(3)]
             store = {"store": {"postgres": {"url": {"env": "BALLOON_POSTGRES"}, "leaseSeconds": LEASE}}}
-        here = pathlib.Path("scripts/failover-test.d").resolve()
+        witness = {
+            "exec": ["python3", str(pathlib.Path("scripts/failover-test.d/handler.py").resolve())],
+            "environment": {"WITNESS": str(folder / "handled"), "BALLOON_PYTHON": str(pathlib.Path("config/handlers/python").resolve())}}
         (folder / "businesses").mkdir()
         (folder / "businesses" / "one.json").write_text(json.dumps({
-            "businessID": BUSINESS, "name": "One", "people": people.PEOPLE, "handler": {
-                "exec": ["python3", str(here / "handler.py")],
-                "environment": {"WITNESS": str(folder / "handled"), "BALLOON_PYTHON": str(pathlib.Path("config/handlers/python").resolve())}}}))
+            "businessID": BUSINESS, "name": "One", "people": people.PEOPLE, "handler": handler or witness}))
         self.gateway = people.Gateway()
         count = 3 if cluster else 2
         holders = [socket.create_server(("127.0.0.1", 0)) for _ in range(2 * count + 2)]
@@ -113,6 +116,7 @@ class Servers:
         for index, port in enumerate(self.admin_ports):
             (folder / f"server-{index}.json").write_text(json.dumps({
                 "mspID": "m", "secret": {"env": "BALLOON_SECRET"}, "adminListen": f"127.0.0.1:{port}", "api": api, "drainDelaySeconds": 1,
+                "listen": f"127.0.0.1:{self.ports[index]}", "dataDirectory": str(self.data(index)),
                 "gateway": {"url": f"http://127.0.0.1:{self.gateway.server_port}/v1"}, **store}))
         if cluster:
             subprocess.run(
@@ -143,11 +147,13 @@ class Servers:
         return self.folder / (f"data-{index}" if self.cluster else "data")
 
     def start(self, index):
-        self.processes[index] = subprocess.Popen(
-            [self.program, "serve", "--config", str(self.folder / f"server-{index}.json"), "--data", str(self.data(index)),
-             "--listen", f"127.0.0.1:{self.ports[index]}", *([] if self.cluster else ["--standby"])],
-            env=self.variables(index), stdout=subprocess.DEVNULL, stderr=open(self.folder / f"log-{index}", "ab"))
+        self.launch(index)
         self.wait([index], "/livez")
+
+    def launch(self, index):
+        self.processes[index] = subprocess.Popen(
+            [*self.command, str(self.folder / f"server-{index}.json"), *([] if self.cluster else ["--standby"])],
+            env=self.variables(index), stdout=subprocess.DEVNULL, stderr=open(self.folder / f"log-{index}", "ab"))
 
     def wait(self, indexes, path):
         """Returns the first of the servers that answers `path` with 200."""
@@ -208,9 +214,9 @@ class Servers:
             if answers != [200, 503]:
                 sys.exit(f"failover-test: without the database the owner's /livez and /readyz answer {answers}\n" + self.report(active))
             return self.wait(range(len(self.ports)), "/readyz")
-        if kind == "halves":
-            self.links[active].set("halved")
-            time.sleep(1)
+        if kind in ("halves", "late"):
+            self.links[active].set("halved" if kind == "halves" else "late")
+            time.sleep(1 if kind == "halves" else 2)
             self.links[active].set("open")
             return self.wait(range(len(self.ports)), "/readyz")
         if kind == "freeze":
@@ -363,4 +369,5 @@ def run(servers, rounds):
     sys.exit(1 if faults else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,13 +3,14 @@
 import contextlib
 import socket
 import threading
+import time
 
 
 class Link:
     """Forwards each connection on `port` to the socket at `path`.
 
-    `state` is "open"; "cut": nothing arrives any more, and no end is told; or "halved": of the next bytes of each connection
-    only the first half arrives, and then the connection ends.
+    `state` is "open"; "late": everything arrives a tenth of a second later; "cut": nothing arrives any more, and no end is told; or
+    "halved": of the next bytes of each connection only the first half arrives, and then the connection ends.
     """
 
     def __init__(self, path):
@@ -41,9 +42,11 @@ class Link:
             while data := source.recv(1 << 16):
                 with self.changed:
                     self.changed.wait_for(lambda: self.state != "cut")
-                    is_halved = self.state == "halved"
-                target.sendall(data[:len(data) // 2] if is_halved else data)
-                if is_halved:
+                    state = self.state
+                if state == "late":
+                    time.sleep(0.1)
+                target.sendall(data[:len(data) // 2] if state == "halved" else data)
+                if state == "halved":
                     break
         with self.changed:
             self.changed.wait_for(lambda: self.state != "cut")
