@@ -16,18 +16,39 @@ package struct StoreMetrics: Sendable {
     package let freeBytes: UInt64?
     /// The time of the latest complete backup, to the second; nil without one.
     package let lastBackup: Timestamp?
-    /// The unfinished messages of each business that has any.
-    package let pending: [BusinessID: Int]
-    /// The arrival time of the oldest unfinished message of each business that has any.
-    package let oldestPending: [BusinessID: Timestamp]
-    /// The replies of each business that have not ended.
-    package let queuedReplies: [BusinessID: Int]
-    /// The dead letters of each business that has any.
-    package private(set) var deadLetters: [BusinessID: Int]
+    /// The backlog of each business that has one.
+    package private(set) var backlogs: [BusinessID: Backlog]
+
+    /// The messages and replies of one business, or of several, that have not ended, and the dead letters.
+    package struct Backlog: Sendable {
+        /// The unfinished messages.
+        package fileprivate(set) var pending = 0
+        /// The arrival time of the oldest unfinished message, unless it is unreadable.
+        package fileprivate(set) var oldest: Timestamp?
+        /// The replies that have not ended.
+        package fileprivate(set) var queuedReplies = 0
+        package fileprivate(set) var deadLetters = 0
+
+        /// Creates one of nothing.
+        package init() {}
+
+        /// Adds another business's.
+        package mutating func add(_ other: Backlog) {
+            pending += other.pending
+            oldest = [oldest, other.oldest].compactMap(\.self).min()
+            queuedReplies += other.queuedReplies
+            deadLetters += other.deadLetters
+        }
+
+        /// The milliseconds for which the oldest unfinished message has waited; not below 0 when the clock was set back.
+        package func oldestAge(at now: Timestamp) -> Int64? {
+            oldest.map { max(0, now.milliseconds - $0.milliseconds) }
+        }
+    }
 
     /// Adds the numbers of dead letters that are stored outside the journal.
     package mutating func add(deadLetters others: [BusinessID: Int]) {
-        deadLetters.merge(others, uniquingKeysWith: +)
+        for (business, count) in others { backlogs[business, default: Backlog()].deadLetters += count }
     }
 }
 
@@ -38,13 +59,21 @@ extension Store {
     /// The locks of the ingest path are held only while values are copied. The time to find the oldest
     /// messages grows with the number of conversations that have unfinished messages.
     package var metrics: StoreMetrics {
-        StoreMetrics(
+        var backlogs = scheduler.quotas.counts.mapValues { count in
+            var backlog = StoreMetrics.Backlog()
+            backlog.pending = count
+            return backlog
+        }
+        for (business, time) in oldestPending { backlogs[business, default: .init()].oldest = time }
+        for (business, count) in outbox.countsByBusiness {
+            backlogs[business, default: .init()].queuedReplies = count
+        }
+        var metrics = StoreMetrics(
             commitDurations: journal.commitDurations.snapshot, batchSizes: journal.batchSizes.snapshot,
-            journalBytes: journalBytes,
-            freeBytes: freeBytes, lastBackup: Backup.lastSuccess(in: directory),
-            pending: scheduler.quotas.counts, oldestPending: oldestPending,
-            queuedReplies: outbox.countsByBusiness,
-            deadLetters: journalState.withState(\.ledger.deadLetterCounts))
+            journalBytes: journalBytes, freeBytes: freeBytes, lastBackup: Backup.lastSuccess(in: directory),
+            backlogs: backlogs)
+        metrics.add(deadLetters: journalState.withState(\.ledger.deadLetterCounts))
+        return metrics
     }
 
     /// The bytes that are free on the file system of the data directory; nil when the system does not report

@@ -52,18 +52,13 @@ struct StatusRoute: Sendable {
         }
         let assigned = store.assignedCounts
         let now = Timestamp.now()
-        let known = Set(businesses.keys).union(metrics.pending.keys).union(metrics.queuedReplies.keys)
-            .union(metrics.deadLetters.keys).union(assigned.keys)
-        for id in known {
+        for id in Set(businesses.keys).union(metrics.backlogs.keys).union(assigned.keys) {
             var status =
                 businesses[id] ?? ServerStatus.Business(name: id.rawValue, handler: "removed")
-            status.pending = metrics.pending[id] ?? 0
-            // Not below 0 when the clock was set back.
-            status.oldestSeconds = metrics.oldestPending[id].map {
-                Int(max(0, now.milliseconds - $0.milliseconds) / 1000)
-            }
-            status.deadLetters = metrics.deadLetters[id] ?? 0
-            status.outbox = metrics.queuedReplies[id] ?? 0
+            let backlog = metrics.backlogs[id] ?? .init()
+            (status.pending, status.outbox) = (backlog.pending, backlog.queuedReplies)
+            status.deadLetters = backlog.deadLetters
+            status.oldestSeconds = backlog.oldestAge(at: now).map { Int($0 / 1000) }
             status.idleDays = store.lastLine(of: id).map {
                 Int(max(0, now.milliseconds - $0.milliseconds) / 86_400_000)
             }

@@ -61,7 +61,7 @@ struct MetricsRoute: Sendable {
             text.add(stages)
             var metrics = store.metrics
             metrics.add(deadLetters: deadReversals())
-            text.add(BusinessMetrics.all(labels, metrics, handlers, at: .now()))
+            text.add(BusinessMetrics.all(labels, metrics, handlers))
             text.family(
                 "balloon_conversations_overdue", .gauge,
                 "Conversations whose customer waits longer for an answer than the target of their queue."
@@ -152,15 +152,18 @@ extension MetricsText {
                 }
             }
         }
-        gauge("deliveries_pending", "Messages whose delivery has not ended.") { Double($0.pending) }
+        let now = Timestamp.now()
+        gauge("deliveries_pending", "Messages whose delivery has not ended.") {
+            Double($0.backlog.pending)
+        }
         gauge("oldest_pending_seconds", "The age of the oldest message whose delivery has not ended.") {
-            $0.oldestSeconds
+            Double($0.backlog.oldestAge(at: now) ?? 0) / 1000
         }
         gauge("outbox_pending", "Replies that have neither been accepted nor refused.") {
-            Double($0.queuedReplies)
+            Double($0.backlog.queuedReplies)
         }
         gauge("dead_letters", "Messages and replies that wait for an operator's decision.") {
-            Double($0.deadLetters)
+            Double($0.backlog.deadLetters)
         }
         gauge("handler_up", "1 while the handler accepts events.") { $0.isHandlerUp.map { $0 ? 1 : 0 } }
         gauge("handler_restarts_total", "Restarts of the handler.") { $0.restarts.map { Double($0) } }
