@@ -93,14 +93,13 @@ package actor Replica {
             try ReplicaSchema.check(connection)
             return try connection.run(
                 """
-                SELECT r.id, r.host, r.id = o.replica, extract(epoch FROM now() - r.seen)::bigint,
-                    CASE WHEN r.id = o.replica THEN 0 ELSE (SELECT coalesce(max(number), 0) FROM balloon.file) - r.number END
+                SELECT r.id, r.host, r.id = o.replica, extract(epoch FROM now() - r.seen)::bigint
                 FROM balloon.replica r CROSS JOIN balloon.owner o WHERE r.seen > now() - interval '1 day' ORDER BY r.host, r.id
                 """
             ).map { row in
                 Member(
                     id: row[0].text, host: row[1].text, isOwner: row[2].content == [1],
-                    secondsSinceSeen: Int(row[3].number), missingChanges: Int(row[4].number))
+                    secondsSinceSeen: Int(row[3].number))
             }
         } catch { throw ReplicaError(error) }
     }
@@ -159,10 +158,9 @@ package actor Replica {
         package let host: String
         /// Whether it has the store.
         package let isOwner: Bool
-        /// The seconds since it last said that it lives; a follower does so every 30 seconds.
+        /// The seconds since the owner last said that it lives, or since a follower last said that it had every change; it
+        /// does so every 30 seconds.
         package let secondsSinceSeen: Int
-        /// How many changes a follower lacked when it last said so.
-        package let missingChanges: Int
     }
 
     /// Makes a directory that is no copy the content of an empty store, and returns the number of its files.

@@ -20,11 +20,16 @@ struct StoreCommands: AsyncParsableCommand {
 
         func run() async throws {
             for member in try Replica.list(try settings(in: config).url) {
-                let role =
-                    member.isOwner ? "has the store" : "follows, \(member.missingChanges) changes behind"
+                let time = "\(member.secondsSinceSeen) s ago"
+                let state =
+                    switch (member.isOwner, member.secondsSinceSeen) {
+                    case (true, _): "has the store, said so \(time)"
+                    // It is overdue for the third time.
+                    case (false, 90...): "stopped or far behind, had every change \(time)"
+                    case (false, _): "follows, had every change \(time)"
+                    }
                 StandardStream.output.write(
-                    "\(terminalText(member.host)) \(member.id.prefix(8)): \(role), seen \(member.secondsSinceSeen) s ago\n"
-                )
+                    "\(terminalText(member.host)) \(member.id.prefix(8)): \(state)\n")
             }
         }
     }
