@@ -17,7 +17,7 @@ package struct StoreMetrics: Sendable {
     /// The time of the latest complete backup, to the second; nil without one.
     package let lastBackup: Timestamp?
     /// The backlog of each business that has one.
-    package private(set) var backlogs: [BusinessID: Backlog]
+    package let backlogs: [BusinessID: Backlog]
 
     /// The messages and replies of one business, or of several, that have not ended, and the dead letters.
     package struct Backlog: Sendable {
@@ -45,11 +45,6 @@ package struct StoreMetrics: Sendable {
             oldest.map { max(0, now.milliseconds - $0.milliseconds) }
         }
     }
-
-    /// Adds the numbers of dead letters that are stored outside the journal.
-    package mutating func add(deadLetters others: [BusinessID: Int]) {
-        for (business, count) in others { backlogs[business, default: Backlog()].deadLetters += count }
-    }
 }
 
 extension Store {
@@ -57,23 +52,27 @@ extension Store {
     /// message.
     ///
     /// The locks of the ingest path are held only while values are copied. The time to find the oldest
-    /// messages grows with the number of conversations that have unfinished messages.
-    package var metrics: StoreMetrics {
-        var backlogs = scheduler.quotas.counts.mapValues { count in
-            var backlog = StoreMetrics.Backlog()
-            backlog.pending = count
-            return backlog
+    /// messages grows with the number of conversations that have unfinished messages. The dead letters of reversals are stored
+    /// outside the journal.
+    package func metrics(deadReversals: [BusinessID: Int]) -> StoreMetrics {
+        var backlogs: [BusinessID: StoreMetrics.Backlog] = [:]
+        func add(_ counts: [BusinessID: Int], to count: WritableKeyPath<StoreMetrics.Backlog, Int>) {
+            for (business, more) in counts { backlogs[business, default: .init()][keyPath: count] += more }
         }
-        for (business, time) in oldestPending { backlogs[business, default: .init()].oldest = time }
-        for (business, count) in outbox.countsByBusiness {
-            backlogs[business, default: .init()].queuedReplies = count
+        add(scheduler.quotas.counts, to: \.pending)
+        add(outbox.countsByBusiness, to: \.queuedReplies)
+        add(journalState.withState(\.ledger.deadLetterCounts), to: \.deadLetters)
+        add(deadReversals, to: \.deadLetters)
+        for (business, location) in scheduler.oldest {
+            // The log and `/readyz` report an unreadable message.
+            let line = try? reader.line(at: location)
+            let time = line?.root["at"]?.string.flatMap { Timestamp(rfc3339: $0) }
+            backlogs[business, default: .init()].oldest = time
         }
-        var metrics = StoreMetrics(
+        return StoreMetrics(
             commitDurations: journal.commitDurations.snapshot, batchSizes: journal.batchSizes.snapshot,
             journalBytes: journalBytes, freeBytes: freeBytes, lastBackup: Backup.lastSuccess(in: directory),
             backlogs: backlogs)
-        metrics.add(deadLetters: journalState.withState(\.ledger.deadLetterCounts))
-        return metrics
     }
 
     /// The bytes that are free on the file system of the data directory; nil when the system does not report
@@ -88,15 +87,6 @@ extension Store {
         let names = ((try? Directory.names(in: folder)) ?? []).filter { SegmentName.firstRecord($0) != nil }
         return names.reduce(0) { total, name in
             total + UInt64(clamping: (try? FileStatus.sizeBytes(folder + "/" + name)) ?? 0)
-        }
-    }
-
-    /// The arrival time of each business's oldest unfinished message, except unreadable ones.
-    ///
-    /// The log and `/readyz` report an unreadable message.
-    private var oldestPending: [BusinessID: Timestamp] {
-        scheduler.oldest.compactMapValues { location in
-            (try? reader.line(at: location))?.root["at"]?.string.flatMap { Timestamp(rfc3339: $0) }
         }
     }
 }

@@ -18,16 +18,13 @@ struct StatusRoute: Sendable {
 
     /// Composes the status outside the shard: the checks may wait for the disk.
     func status() async -> ServerStatus {
-        await status(
-            await withCheckedContinuation { checked in checks.check { checked.resume(returning: $0) } })
-    }
-
-    private func status(_ readiness: Readiness) async -> ServerStatus {
+        let readiness = await withCheckedContinuation { checked in
+            checks.check { checked.resume(returning: $0) }
+        }
         var status = ServerStatus(
             version: version, uptimeSeconds: Int((ContinuousClock.now - began).components.seconds),
             checks: readiness.checks)
-        var (metrics, statistics) = (store.metrics, store.statistics)
-        metrics.add(deadLetters: deadReversals())
+        let (metrics, statistics) = (store.metrics(deadReversals: deadReversals()), store.statistics)
         status.businesses = await businesses(metrics)
         status.listeners = connections.counts.map {
             ServerStatus.Listener(name: $0.listener, connections: $0.count)

@@ -59,8 +59,7 @@ struct MetricsRoute: Sendable {
             for business in registry.all { handlers[business.business] = await HandlerStatus(business) }
             var text = MetricsText()
             text.add(stages)
-            var metrics = store.metrics
-            metrics.add(deadLetters: deadReversals())
+            let metrics = store.metrics(deadReversals: deadReversals())
             text.add(BusinessMetrics.all(labels, metrics, handlers))
             text.family(
                 "balloon_conversations_overdue", .gauge,
