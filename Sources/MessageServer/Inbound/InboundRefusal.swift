@@ -12,16 +12,8 @@ enum InboundRefusal: Error, Sendable, Equatable {
     case badSignature
     /// The token's header is not a JSON object with the algorithm HS256 and without `crit`.
     case badHeader
-    /// The token's claims are not JSON, lack `aud` or `iat`, or have an `exp` or `nbf` that is no number.
-    case badClaims
-    /// The token is for another MSP: check `mspID`.
-    case wrongAudience
-    /// The token's `iat` is outside the window: check this machine's clock.
-    case staleToken
-    /// The token's `exp` has passed: check this machine's clock.
-    case expiredToken
-    /// The token's `nbf` is in the future: check this machine's clock.
-    case earlyToken
+    /// The token is signed, but not for this server at this time.
+    case badClaims(ClaimsFault)
     /// The body has a `Content-Encoding` other than gzip, x-gzip and identity.
     case unknownCoding
     /// The body is encoded more than once, or there are two `Content-Encoding` fields.
@@ -40,8 +32,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
     var status: HTTPStatus {
         switch self {
         case .missingBearer, .repeatedAuthorization: .unauthorized
-        case .badSignature, .badHeader, .badClaims, .wrongAudience, .staleToken, .expiredToken, .earlyToken:
-            .forbidden
+        case .badSignature, .badHeader, .badClaims: .forbidden
         case .unknownCoding: .unsupportedMediaType
         case .repeatedCoding, .badGzip, .badJSON, .badEnvelope: .badRequest
         case .inflatedTooLarge: .contentTooLarge
@@ -56,11 +47,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .repeatedAuthorization: "there are two Authorization fields"
         case .badHeader: "the token's header lacks alg HS256, or has crit"
         case .badSignature: "the token is malformed, or not signed with the configured secret"
-        case .badClaims: "the token's claims are malformed"
-        case .wrongAudience: "the token is for another MSP"
-        case .staleToken: "the token's iat is outside the window"
-        case .expiredToken: "the token's exp has passed"
-        case .earlyToken: "the token's nbf is in the future"
+        case .badClaims(let fault): fault.rawValue
         case .unknownCoding: "the body's Content-Encoding is not gzip"
         case .repeatedCoding: "the body has more than one Content-Encoding"
         case .badGzip: "the body is not valid gzip"

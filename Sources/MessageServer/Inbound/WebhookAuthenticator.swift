@@ -4,10 +4,8 @@ import BalloonWire
 /// Decides whether a webhook comes from Apple: stage `authenticate` of the data path, with one instance for
 /// each shard.
 ///
-/// The header must be `Authorization: Bearer` with an HS256 token that is signed with the MSP's secret. The
-/// token's `aud` is the MSP's id, or an array that contains it. The token's `iat` is close to now (Apple
-/// Business Chat API, "Authorizing Messages"). The algorithm is always HS256, and the token's header must
-/// name it.
+/// The header must be `Authorization: Bearer` with an HS256 token that is signed with the MSP's secret and whose
+/// claims have no ``ClaimsFault``. The algorithm is always HS256, and the token's header must name it.
 final class WebhookAuthenticator {
     private let configuration: CurrentConfiguration
     /// The value of `configuration.changeCount` for which the settings below were read.
@@ -15,7 +13,7 @@ final class WebhookAuthenticator {
     /// One verifier for the current secret and, during a change, one for the previous secret.
     private var verifiers: [TokenVerifier] = []
     private let mspID: String
-    private var windowSeconds = 0
+    private var tokenAge = Duration.zero
     /// The claims and their index; every request of the shard reuses their storage.
     private var claims: [UInt8] = []
     private var index = JSONMemory()
@@ -32,18 +30,9 @@ final class WebhookAuthenticator {
         if changeCount != configuration.changeCount { readSettings() }
         try verify(token)
         // Signed claims that are not JSON are refused; the position of the syntax error is irrelevant.
-        guard let claims = try? JSONDocument(claims, reusing: &index) else { throw .badClaims }
-        guard let audience = claims.root["aud"], let issuedAt = claims.root["iat"]?.double else {
-            throw .badClaims
-        }
-        let isForUs =
-            audience.kind == .array
-            ? audience.elements.contains { $0.equals(mspID) } : audience.equals(mspID)
-        guard isForUs else { throw .wrongAudience }
-        guard abs(Double(now) - issuedAt) <= Double(windowSeconds) else { throw .staleToken }
-        // Apple sends neither `exp` nor `nbf`; a token that has one must satisfy it (RFC 7519 §4.1.4 and §4.1.5).
-        if let expiry = try moment("exp", in: claims), expiry <= Double(now) { throw .expiredToken }
-        if let start = try moment("nbf", in: claims), start > Double(now) { throw .earlyToken }
+        guard let claims = try? JSONDocument(claims, reusing: &index) else { throw .badClaims(.notJSON) }
+        let fault = ClaimsFault.first(in: claims.root, mspID: mspID, tokenAge: tokenAge, now: now)
+        if let fault { throw .badClaims(fault) }
     }
 
     private func readSettings() {
@@ -51,7 +40,7 @@ final class WebhookAuthenticator {
         changeCount = configuration.changeCount
         let secrets = [configuration.secret] + [configuration.previousSecret].compactMap(\.self)
         verifiers = secrets.map { TokenVerifier(secret: $0) }
-        windowSeconds = Int(configuration.limits.tokenAge.components.seconds)
+        tokenAge = configuration.limits.tokenAge
     }
 
     /// Verifies the signature with the current secret, and during a change of the secret also with the
@@ -67,13 +56,6 @@ final class WebhookAuthenticator {
         }
         throw InboundRefusal(failure)
     }
-}
-
-/// Returns a claim in seconds since 1970; nil when it is absent, and throws when it is not a number.
-private func moment(_ name: String, in claims: JSONDocument) throws(InboundRefusal) -> Double? {
-    guard let claim = claims.root[name] else { return nil }
-    guard let seconds = claim.double else { throw .badClaims }
-    return seconds
 }
 
 /// The token after `Bearer`, which is case-insensitive (RFC 9110 §11.1); nil for other schemes.

@@ -106,11 +106,19 @@ struct Token: AsyncParsableCommand {
             let token = text.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }).first.map(Array.init) ?? []
             let claims = try claims(of: token, signedWith: server.configuration.secret)
             StandardStream.output.write(terminalJSON(String(decoding: claims.bytes, as: UTF8.self)) + "\n")
-            let check = TokenCheck(
-                mspID: server.configuration.mspID, tokenAge: server.configuration.limits.tokenAge)
-            if let reason = check.refusal(of: claims.root, now: SystemClock.secondsSince1970()) {
-                throw CommandFailure.tokenRefused(reason: reason)
-            }
+            let now = SystemClock.secondsSince1970()
+            let fault = ClaimsFault.first(
+                in: claims.root, mspID: server.configuration.mspID,
+                tokenAge: server.configuration.limits.tokenAge, now: now)
+            if let fault { throw CommandFailure.tokenRefused(reason: Self.reason(fault, claims.root, now)) }
+        }
+
+        static func reason(_ fault: ClaimsFault, _ claims: JSONValue, _ now: Int) -> String {
+            guard fault == .stale, let issued = claims["iat"]?.double else { return fault.rawValue }
+            let seconds = Double(now) - issued
+            // A claim may be further away than an integer can say.
+            let distance = Int(min(abs(seconds), 1e15))
+            return "\(fault.rawValue): \(distance) seconds \(seconds > 0 ? "ago" : "ahead"); check the clock"
         }
 
         private func claims(of token: [UInt8], signedWith secret: Secret) throws -> JSONDocument {
@@ -127,7 +135,7 @@ struct Token: AsyncParsableCommand {
             // The error of the parser is dropped: the signature is valid, so the position of the error does
             // not matter.
             guard let claims = try? JSONDocument(bytes) else {
-                throw CommandFailure.tokenRefused(reason: "the claims are not JSON")
+                throw CommandFailure.tokenRefused(reason: ClaimsFault.notJSON.rawValue)
             }
             return claims
         }
