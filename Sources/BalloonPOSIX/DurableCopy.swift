@@ -11,8 +11,8 @@ package protocol DurableCopy: AnyObject, Sendable {
     ///
     /// Files that are of this machine only are not kept.
     func change(_ paths: [String], _ change: () throws(SystemError) -> Void) throws(SystemError)
-    /// Waits until the content that the file has now is kept.
-    func synchronize(_ path: String) throws(SystemError)
+    /// Waits until the content that the files have now is kept.
+    func synchronize(_ paths: [String]) throws(SystemError)
     /// Waits until all earlier changes of the entries of a folder are kept.
     func synchronize(entriesOf folder: String) throws(SystemError)
 }
@@ -46,6 +46,14 @@ package enum DurableCopies {
         // The file itself may be missing; its folder is not.
         guard let folder = ProcessPaths.resolved(Directory.parent(of: path)) else { return nil }
         return find(folder + "/" + name)
+    }
+
+    /// Waits until a copy keeps the content that these files of one directory have now; returns false when the disk does.
+    package static func synchronize(_ paths: [String]) throws(SystemError) -> Bool {
+        let kept = paths.compactMap { of($0) }
+        guard let copy = kept.first?.copy else { return false }
+        try copy.synchronize(kept.map(\.path))
+        return true
     }
 
     /// The copy that keeps an open file, with the file's present path.

@@ -95,13 +95,13 @@ package final class File: Sendable {
 
     /// Waits until the file's content is on disk (`fdatasync`), or in its ``DurableCopy``.
     package func synchronizeData() throws(SystemError) {
-        if let kept = DurableCopies.of(raw) { return try kept.copy.synchronize(kept.path) }
+        if let kept = DurableCopies.of(raw) { return try kept.copy.synchronize([kept.path]) }
         _ = try uninterrupted("fdatasync") { fdatasync(descriptor.raw) }
     }
 
     /// Waits until the file's content and attributes are on disk (`fsync`), or in its ``DurableCopy``.
     package func synchronize() throws(SystemError) {
-        if let kept = DurableCopies.of(raw) { return try kept.copy.synchronize(kept.path) }
+        if let kept = DurableCopies.of(raw) { return try kept.copy.synchronize([kept.path]) }
         _ = try uninterrupted("fsync") { fsync(descriptor.raw) }
     }
 
@@ -112,7 +112,7 @@ package final class File: Sendable {
     package func keepOverwritten(isAwaited: Bool) throws(SystemError) {
         guard let kept = DurableCopies.of(raw) else { return }
         try kept.copy.change([kept.path]) {}
-        if isAwaited { try kept.copy.synchronize(kept.path) }
+        if isAwaited { try kept.copy.synchronize([kept.path]) }
     }
 
     /// Truncates the file, or extends it with zeros, to `sizeBytes`.

@@ -128,11 +128,12 @@ final class FileCopier: DurableCopy {
         }
     }
 
-    func synchronize(_ path: String) throws(SystemError) {
-        guard let name = files.relative(path), KeptFiles.keeps(name) else { return }
+    func synchronize(_ paths: [String]) throws(SystemError) {
+        let names = paths.compactMap(files.relative).filter(KeptFiles.keeps)
+        if names.isEmpty { return }
         try wait { state in
-            note(name, isReplaced: false, &state)
-            return [name]
+            for name in names { note(name, isReplaced: false, &state) }
+            return names
         }
     }
 

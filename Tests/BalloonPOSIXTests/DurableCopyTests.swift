@@ -17,7 +17,7 @@ struct DurableCopyTests {
             note("change", paths)
         }
 
-        func synchronize(_ path: String) throws(SystemError) { note("sync", [path]) }
+        func synchronize(_ paths: [String]) throws(SystemError) { note("sync", paths) }
         func synchronize(entriesOf folder: String) throws(SystemError) {
             note("sync entries", [folder + "/"])
         }

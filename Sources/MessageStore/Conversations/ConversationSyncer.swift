@@ -48,20 +48,23 @@ final class ConversationSyncer: Sendable {
 
     /// Runs the last round, after all writes, without pauses.
     ///
-    /// Many files are synced by one sync of the whole file system.
+    /// Many files are synced by one sync of the whole file system, or by one wait for their ``DurableCopy``.
     func finish() async throws -> Round {
         let count = partitions.all.reduce(0) { $0 + $1.withUnsynced { $0.unsynced.count } }
-        guard count > Self.maximumSingleSyncs, DurableCopies.of(directory + "/.") == nil else {
-            return try await run(isPaced: false)
-        }
+        guard count > Self.maximumSingleSyncs else { return try await run(isPaced: false) }
         for partition in partitions.all { partition.withUnsynced { $0.unsynced.beginRound() } }
         return try await cancellingRound {
-            try await queue.run { () throws(StoreError) in
-                try StoreError.naming(self.directory) { () throws(SystemError) in
-                    try self.disk.synchronizeFileSystem(of: self.directory)
+            let files = partitions.all.flatMap { $0.withUnsynced { $0.nextSyncs(maximum: .max) } }
+            if try await keep(files) {
+                try await endRound()
+            } else {
+                try await queue.run { () throws(StoreError) in
+                    try StoreError.naming(self.directory) { () throws(SystemError) in
+                        try self.disk.synchronizeFileSystem(of: self.directory)
+                    }
                 }
+                for partition in partitions.all { partition.withUnsynced { $0.unsynced.endRound() } }
             }
-            for partition in partitions.all { partition.withUnsynced { $0.unsynced.endRound() } }
             return .done
         }
     }
@@ -79,21 +82,35 @@ final class ConversationSyncer: Sendable {
                 while true {
                     let files = partition.withUnsynced { [pace] in $0.nextSyncs(maximum: pace.batch) }
                     if files.isEmpty { break }
-                    try await queue.run { () throws(StoreError) in
-                        for file in files { try self.synchronize(file, of: partition) }
+                    if try await !keep(files) {
+                        try await queue.run { () throws(StoreError) in
+                            for file in files { try self.synchronize(file, of: partition) }
+                        }
                     }
                     let pause = pace.pause(behind: files.count, lastRecord: lastRecord(), at: .now)
                     if isPaced, await !wait(pause) { return .stopped }
                 }
             }
-            // Sync the folders of all partitions after the files: quarantining a file creates names in
-            // further folders.
-            for partition in partitions.all {
-                let folders = partition.withUnsynced { $0.unsynced.takeFolders() }
-                try await queue.run { () throws(StoreError) in try self.synchronize(folders) }
-                partition.withUnsynced { $0.unsynced.endRound() }
-            }
+            try await endRound()
             return .done
+        }
+    }
+
+    /// Waits for the ``DurableCopy`` of these files; returns false when they have none.
+    private func keep(_ files: [ConversationSync]) async throws -> Bool {
+        try await queue.run { () throws(StoreError) in
+            try StoreError.naming(self.directory) { () throws(SystemError) in
+                try DurableCopies.synchronize(files.map(\.path))
+            }
+        }
+    }
+
+    /// Syncs the folders of all partitions after the files: quarantining a file creates names in further folders.
+    private func endRound() async throws {
+        for partition in partitions.all {
+            let folders = partition.withUnsynced { $0.unsynced.takeFolders() }
+            try await queue.run { () throws(StoreError) in try self.synchronize(folders) }
+            partition.withUnsynced { $0.unsynced.endRound() }
         }
     }
 

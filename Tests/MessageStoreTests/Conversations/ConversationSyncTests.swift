@@ -55,6 +55,37 @@ struct ConversationSyncTests {
         await store.close()
     }
 
+    /// Each wait for a copy in a database is one of its commits.
+    @Test func `the files of a round, and of a stop, are waited for together when a copy keeps them`()
+        async throws
+    {
+        let copy = MemoryCopy(of: directory.path)
+        DurableCopies.begin(copy)
+        defer { DurableCopies.end(copy) }
+        let store = try directory.open {
+            $0.maximumConversationSyncsPerSecond = 10_000
+        }
+        let customers = (1...300).map { CustomerID("c\($0)") }
+        func handleAll(_ round: String) async throws {
+            for customer in customers {
+                try await handle(round + customer.rawValue, from: customer, in: store)
+            }
+        }
+        try await handleAll("a")
+        let before = copy.waits
+        await store.checkpointer.run()
+        let afterRound = copy.waits
+        #expect(afterRound - before < 100)
+        try await handleAll("b")
+        let written = copy.waits
+        await store.close()
+        #expect(copy.waits - written < 20)
+        for customer in customers {
+            let path = path(customer)
+            #expect(try copy.content(path) == File(path, for: .reading).readAll())
+        }
+    }
+
     @Test func `a line written during its file's sync is synced in the next round`() async throws {
         let disk = SyncDisk()
         let store = try open(disk)

@@ -7,6 +7,7 @@ final class MemoryCopy: DurableCopy {
     private struct State {
         var files: [String: [UInt8]] = [:]
         var changed: Set<String> = []
+        var waits = 0
     }
 
     private let state = Mutex(State())
@@ -21,7 +22,13 @@ final class MemoryCopy: DurableCopy {
         }
     }
 
-    func synchronize(_ path: String) throws(SystemError) { keep([path]) }
+    func synchronize(_ paths: [String]) throws(SystemError) {
+        state.withLock { $0.waits += 1 }
+        keep(Set(paths))
+    }
+
+    /// How often somebody waited for files.
+    var waits: Int { state.withLock(\.waits) }
 
     func synchronize(entriesOf folder: String) throws(SystemError) {
         keep(
