@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
 import Dispatch
@@ -37,6 +38,8 @@ struct FiguresRecorder: Sendable {
             /// The hand-offs whose queue is not yet chosen.
             private var undecided: [UInt64: Assignment] = [:]
             private var handOffs: Set<UInt64> = []
+            /// The hand-offs in files that have some of earlier processes.
+            var written: [String: Set<UInt64>] = [:]
 
             /// The hand-off to record after a change of its conversation, once; nil when there is none.
             ///
@@ -219,14 +222,25 @@ struct FiguresRecorder: Sendable {
         }
     }
 
-    /// Whether an earlier process has written a hand-off.
+    /// Whether an earlier process has written a hand-off; each file is read once, not for each waiting conversation.
     private func hasHandOff(_ began: UInt64, at: Timestamp, _ slug: String) throws -> Bool {
         guard let path = try files.paths(slug, since: at).min() else { return false }
-        var isFound = false
-        let key = Array("\"key\":\(began),".utf8)
-        try FiguresReport.forEachLine(of: path) { line in
-            isFound = isFound || line.firstPosition(of: key) != nil
+        if progress.state.withLock({ $0.written[path] }) == nil {
+            var found: Set<UInt64> = []
+            try FiguresReport.forEachLine(of: path) { line in
+                // A damaged line is no figure.
+                if let key = (try? JSONDocument(Array(line)))?.root["key"]?.int {
+                    found.insert(UInt64(clamping: key))
+                }
+            }
+            progress.state.withLock { [found] state in
+                // So many are of many days, whose files are read again when they are asked for.
+                if state.written.values.reduce(found.count, { $0 + $1.count }) > 100_000 {
+                    state.written = [:]
+                }
+                state.written[path] = found
+            }
         }
-        return isFound
+        return progress.state.withLock { !($0.written[path]?.insert(began).inserted ?? true) }
     }
 }
