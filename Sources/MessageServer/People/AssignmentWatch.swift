@@ -46,6 +46,7 @@ final class AssignmentWatch: Sendable {
     let startedAt = Timestamp.now()
     private let (wakeups, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let timers = DispatchQueue(label: "balloon.assignments.watch")
+    private let isStopped = Atomic(false)
 
     /// The number of conversations whose queue is chosen while a person asks for the next one.
     private static let maximumChoices = 100
@@ -161,8 +162,11 @@ final class AssignmentWatch: Sendable {
         }
     }
 
-    /// Ends ``run()``.
-    func stop() { wake.finish() }
+    /// Ends ``run()``, after the present step.
+    func stop() {
+        isStopped.store(true, ordering: .relaxed)
+        wake.finish()
+    }
 
     /// Takes the steps that are due at `now`, and returns the time that they took.
     @discardableResult
@@ -171,6 +175,7 @@ final class AssignmentWatch: Sendable {
         let assigned = store.assignedConversations
         forgetOthers(than: assigned)
         for conversation in assigned {
+            if isStopped.load(ordering: .relaxed) { return time }
             let name = ConversationID(business: conversation.business, customer: conversation.customer)
             waits.end(in: name)
             let assignment = conversation.assignment
@@ -213,7 +218,7 @@ final class AssignmentWatch: Sendable {
             let waiting = store.waitingConversations(of: business) { waiting, _ in
                 people.priority(of: waiting, for: nil)
             }
-            for conversation in waiting.conversations {
+            for conversation in waiting.conversations where !isStopped.load(ordering: .relaxed) {
                 guard let offer = offering.next(for: conversation.assignment) else { continue }
                 do {
                     _ = try await store.assign(
