@@ -195,6 +195,9 @@ final class Checkpointer: Sendable {
             if !isLast, !isArmed.load(ordering: .relaxed) { FreeMemory.trim() }
         } catch StoreError.closed {
             return
+        } catch StoreError.unavailable(_, let error) where error == .notKept {
+            // The files are as they were written, and their copy takes them as soon as it can.
+            recordWrite()
         } catch {
             distrust(error)
             // The next process may read unsynced lines from the page cache and take them for synced ones;

@@ -86,6 +86,22 @@ struct ConversationSyncTests {
         }
     }
 
+    @Test func `files that a copy did not keep are synced again, and not written again`() async throws {
+        let copy = MemoryCopy(of: directory.path)
+        DurableCopies.begin(copy)
+        defer { DurableCopies.end(copy) }
+        let store = try directory.open()
+        try await handle("1", in: store)
+        copy.isAway = true
+        await store.checkpointer.run()
+        #expect(store.checkpointer.failure == nil)
+        copy.isAway = false
+        #expect(copy.content(path(customer)) == nil)
+        await store.checkpointer.run()
+        #expect(try copy.content(path(customer)) == File(path(customer), for: .reading).readAll())
+        await store.close()
+    }
+
     @Test func `a line written during its file's sync is synced in the next round`() async throws {
         let disk = SyncDisk()
         let store = try open(disk)

@@ -8,6 +8,7 @@ final class MemoryCopy: DurableCopy {
         var files: [String: [UInt8]] = [:]
         var changed: Set<String> = []
         var waits = 0
+        var isAway = false
     }
 
     private let state = Mutex(State())
@@ -23,8 +24,18 @@ final class MemoryCopy: DurableCopy {
     }
 
     func synchronize(_ paths: [String]) throws(SystemError) {
-        state.withLock { $0.waits += 1 }
+        let isAway = state.withLock { state in
+            state.waits += 1
+            return state.isAway
+        }
+        if isAway { throw .notKept }
         keep(Set(paths))
+    }
+
+    /// Whether nothing is kept at present.
+    var isAway: Bool {
+        get { state.withLock(\.isAway) }
+        set { state.withLock { $0.isAway = newValue } }
     }
 
     /// How often somebody waited for files.
