@@ -48,23 +48,20 @@ final class ConversationSyncer: Sendable {
 
     /// Runs the last round, after all writes, without pauses.
     ///
-    /// Many files are synced by one sync of the whole file system, or by one wait for their ``DurableCopy``.
+    /// Many files are synced by one sync of the whole file system, or by one wait of each partition for their ``DurableCopy``.
     func finish() async throws -> Round {
         let count = partitions.all.reduce(0) { $0 + $1.withUnsynced { $0.unsynced.count } }
-        guard count > Self.maximumSingleSyncs else { return try await run(isPaced: false) }
+        guard count > Self.maximumSingleSyncs, DurableCopies.of(directory + "/.") == nil else {
+            return try await run(isPaced: false)
+        }
         for partition in partitions.all { partition.withUnsynced { $0.unsynced.beginRound() } }
         return try await cancellingRound {
-            let files = partitions.all.flatMap { $0.withUnsynced { $0.nextSyncs(maximum: .max) } }
-            if try await keep(files) {
-                try await endRound()
-            } else {
-                try await queue.run { () throws(StoreError) in
-                    try StoreError.naming(self.directory) { () throws(SystemError) in
-                        try self.disk.synchronizeFileSystem(of: self.directory)
-                    }
+            try await queue.run { () throws(StoreError) in
+                try StoreError.naming(self.directory) { () throws(SystemError) in
+                    try self.disk.synchronizeFileSystem(of: self.directory)
                 }
-                for partition in partitions.all { partition.withUnsynced { $0.unsynced.endRound() } }
             }
+            for partition in partitions.all { partition.withUnsynced { $0.unsynced.endRound() } }
             return .done
         }
     }
@@ -80,37 +77,37 @@ final class ConversationSyncer: Sendable {
         return try await cancellingRound {
             for partition in partitions.all {
                 while true {
-                    let files = partition.withUnsynced { [pace] in $0.nextSyncs(maximum: pace.batch) }
+                    let files = partition.withUnsynced { [pace] in
+                        $0.nextSyncs(maximum: isPaced ? pace.batch : .max)
+                    }
                     if files.isEmpty { break }
-                    if try await !keep(files) {
-                        try await queue.run { () throws(StoreError) in
-                            for file in files { try self.synchronize(file, of: partition) }
+                    try await queue.run { () throws(StoreError) in
+                        var found: [ConversationSync] = []
+                        for file in files {
+                            if file.file != nil || Directory.exists(file.path) {
+                                found.append(file)
+                            } else {
+                                // The copy would take it for a removed one.
+                                try self.synchronize(file, of: partition)
+                            }
                         }
+                        let isKept = try StoreError.naming(self.directory) { () throws(SystemError) in
+                            try DurableCopies.synchronize(found.map(\.path))
+                        }
+                        if !isKept { for file in found { try self.synchronize(file, of: partition) } }
                     }
                     let pause = pace.pause(behind: files.count, lastRecord: lastRecord(), at: .now)
                     if isPaced, await !wait(pause) { return .stopped }
                 }
             }
-            try await endRound()
-            return .done
-        }
-    }
-
-    /// Waits for the ``DurableCopy`` of these files; returns false when they have none.
-    private func keep(_ files: [ConversationSync]) async throws -> Bool {
-        try await queue.run { () throws(StoreError) in
-            try StoreError.naming(self.directory) { () throws(SystemError) in
-                try DurableCopies.synchronize(files.map(\.path))
+            // Sync the folders of all partitions after the files: quarantining a file creates names in
+            // further folders.
+            for partition in partitions.all {
+                let folders = partition.withUnsynced { $0.unsynced.takeFolders() }
+                try await queue.run { () throws(StoreError) in try self.synchronize(folders) }
+                partition.withUnsynced { $0.unsynced.endRound() }
             }
-        }
-    }
-
-    /// Syncs the folders of all partitions after the files: quarantining a file creates names in further folders.
-    private func endRound() async throws {
-        for partition in partitions.all {
-            let folders = partition.withUnsynced { $0.unsynced.takeFolders() }
-            try await queue.run { () throws(StoreError) in try self.synchronize(folders) }
-            partition.withUnsynced { $0.unsynced.endRound() }
+            return .done
         }
     }
 

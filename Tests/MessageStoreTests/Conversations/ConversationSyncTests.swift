@@ -1,6 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 import Dispatch
+import Glibc
 import Synchronization
 import Testing
 
@@ -84,6 +85,23 @@ struct ConversationSyncTests {
             let path = path(customer)
             #expect(try copy.content(path) == File(path, for: .reading).readAll())
         }
+    }
+
+    @Test func `a file that is missing is written again, and not removed from its copy`() async throws {
+        let copy = MemoryCopy(of: directory.path)
+        DurableCopies.begin(copy)
+        defer { DurableCopies.end(copy) }
+        let store = try directory.open { $0.maximumOpenConversations = 1 }
+        let customers = (1...200).map { CustomerID("c\($0)") }
+        for customer in customers { try await handle(customer.rawValue, from: customer, in: store) }
+        // Without a word to the copy; a later conversation of its partition is open instead.
+        #expect(unlink(path(customers[0])) == 0)
+        await store.checkpointer.run()
+        #expect(store.checkpointer.failure != nil)
+        await store.checkpointer.run()
+        #expect(store.checkpointer.failure == nil)
+        #expect(try copy.content(path(customers[0])) == File(path(customers[0]), for: .reading).readAll())
+        await store.close()
     }
 
     @Test func `files that a copy did not keep are synced again, and not written again`() async throws {
