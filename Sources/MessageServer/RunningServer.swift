@@ -220,7 +220,7 @@ package final class RunningServer: Sendable {
         let metrics = MetricsRoute(
             version: version, commit: commit, stages: stages, labels: labels, store: store,
             deadReversals: { payments.deadLetters }, registry: registry,
-            gateway: pipelines.gateway.metrics, expiredReferences: pipelines.resolver.expired,
+            gateway: pipelines.gateway.metrics, expiredReferences: pipelines.resolver.fetcher.expired,
             server: MetricsRoute.Server(
                 connections: { listeners.counts },
                 isCredentialRefused: { sender.pauses.contains(where: \.isCredentialRefused) },

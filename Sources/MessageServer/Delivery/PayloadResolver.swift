@@ -1,8 +1,5 @@
-import BalloonMetrics
 import BalloonPOSIX
 import BusinessMessages
-import GatewayClient
-import Logging
 import MessageStore
 
 /// Fetches the payloads behind references: stage `resolve`, outside the conversations' order.
@@ -11,13 +8,8 @@ import MessageStore
 /// conversation waits.
 struct PayloadResolver: Sendable {
     let store: Store
-    let gateway: GatewayClient
+    let fetcher: PayloadFetcher
     let observer: any StageObserver
-    let logger: Logger
-    /// The number of references that expired before their download.
-    let expired = Counter()
-    /// The time limit of one payload, including all attempts.
-    var deadline = Duration.seconds(20)
 
     /// Resolves references until the store closes or the task is cancelled.
     ///
@@ -61,33 +53,8 @@ struct PayloadResolver: Sendable {
         // Two processes crashed while they fetched this payload: its reference has expired, and a third attempt might
         // crash this process too.
         if pending.isSuspect { return .failed(reason: "the process crashed while the payload was fetched") }
-        guard let message = try? JSONDocument(pending.message, limits: .stored),
-            let reference = PayloadReference(message: message)
-        else { return .failed(reason: "the reference lacks url, owner or key") }
-        do {
-            let decoded = try await keepAsking(until: .now + deadline) { rest async throws(GatewayError) in
-                try await gateway.resolve(reference, for: pending.business, within: rest)
-            }
-            guard let document = try? JSONDocument(decoded, limits: .stored),
-                let resolved = resolving(message: message, with: document)
-            else { return .failed(reason: "the decoded payload is not a JSON object") }
-            return .resolved(message: resolved)
-        } catch {
-            if Task.isCancelled { return nil }
-            // After a retryable error, all retries until the deadline have failed, and by then the reference has
-            // expired.
-            guard error.isAboutExpiry || error.isRetryable else { return .failed(reason: "\(error)") }
-            // The customer's choice is lost. When the server is too slow in general, later choices will be
-            // lost too.
-            logger.error(
-                "payload reference expired before its download; message content lost",
-                metadata: [
-                    "business": "\(pending.business.rawValue)", "message": "\(pending.id.rawValue)",
-                    "age_ms": "\(Timestamp.now().milliseconds - pending.receivedAt.milliseconds)",
-                    "expired": "\(expired.add())",
-                ])
-            return .failed(reason: Resolution.expiredPrefix + "\(error)")
-        }
+        return await fetcher.fetch(
+            pending.message, pending.id, of: pending.business, receivedAt: pending.receivedAt)
     }
 }
 

@@ -36,7 +36,8 @@ struct Pipelines: Sendable {
         let files = AttachmentFiles(dataDirectory: absolute(configuration.dataDirectory))
         let replyFiles = ReplyFiles(
             gateway: gateway, files: files, maximumBytes: { configuration.attachments.maximumBytes })
-        resolver = PayloadResolver(store: store, gateway: gateway, observer: observer, logger: logger)
+        resolver = PayloadResolver(
+            store: store, fetcher: PayloadFetcher(gateway, logger: logger), observer: observer)
         opening = Opening(store: store, configuration: configuration)
         let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
         let people = PeopleSettings(configuration, presence)
