@@ -5,6 +5,7 @@ import GatewayClient
 import HandlerKit
 import Logging
 import MessageStore
+import Replication
 import SignIn
 import Synchronization
 
@@ -65,6 +66,7 @@ extension RunningServer {
         }
         // A client with an open connection may be sending its next request.
         await http.stop(within: times.graceLeft, idle: isInherited || delay > .zero ? .seconds(1) : .zero)
+        await owned?.endMessages()
         signInEnd.cancel()
         signInFlow.stop()
         _ = await (adminStop, inspectorStop)

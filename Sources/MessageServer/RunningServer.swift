@@ -37,6 +37,7 @@ package final class RunningServer: Sendable {
     let events: EventHub
     let typing: TypingIndicators
     let tls: TLSCredentials?
+    let owned: OwnedStore?
     let logger: Logger
     let isDraining = AtomicFlag()
     private let hasStarted = AtomicFlag()
@@ -100,6 +101,7 @@ package final class RunningServer: Sendable {
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = current
         self.inspector = inspector
+        self.owned = owned
         self.logger = logger
         self.registry = registry
         self.making = making
@@ -306,6 +308,12 @@ package final class RunningServer: Sendable {
         }
         retaining.withLock { [retention] in $0 = retention?.begin() ?? [] }
         do {
+            // Before this server answers a message itself, it stores those that others have answered.
+            try await owned?.readMessages { [store] content, completion in
+                guard let message = ReceivedMessage(record: content) else { return false }
+                store.append(message) { completion($0.isStored) }
+                return true
+            }
             // Return only the address of the first listener: the second is the control socket for local
             // commands.
             let addresses = try await http.start().prefix(1)

@@ -63,12 +63,19 @@ public enum Server {
         defer { limit.end() }
         // All changes that arrive during a reload are merged into one further reload.
         let (hangups, hangup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let hangupSource = source.map { _ in SignalSource.hangup { hangup.yield() } }
-        let watch = source?.watch(logger) { hangup.yield() }
+        let hasChanged = AtomicFlag()
+        let change = { @Sendable in
+            hasChanged.isSet = true
+            hangup.yield()
+        }
+        let hangupSource = source.map { _ in SignalSource.hangup(change) }
+        let watch = source?.watch(logger, changed: change)
         let manager = ServiceNotifier()
         let startTime = StartExtension { report(.starting(within: $0), to: manager, logger) }
         var (configuration, lock, owned) = (configuration, nil as FileLock?, nil as OwnedStore?)
-        let standby = Standby(configuration: configuration, logger: logger)
+        let standby = Standby(
+            configuration, source: source, hasChanged: hasChanged, observer: observer ?? LogObserver(logger),
+            logger: logger)
         if isStandby {
             lock = try await standby.waitForLock(until: { stop.isSent }) { startTime.advance() }
             guard lock != nil else { return }
@@ -80,7 +87,7 @@ public enum Server {
             owned = try await standby.waitForStore(postgres, until: { stop.isSent }) { startTime.advance() }
             guard owned != nil else { return }
         }
-        if isStandby || owned != nil { configuration = standby.latest(source) }
+        if isStandby || owned != nil { configuration = standby.latest() }
         for warning in configuration.warnings {
             logger.warning("configuration warning", metadata: ["problem": "\(warning)"])
         }
@@ -98,6 +105,7 @@ public enum Server {
             logLevels: logLevels,
             recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
+        await standby.end()
         let addresses = try await server.start()
         report(.ready, to: manager, logger)
         let watchdog = ServiceNotifier.watchdogInterval().map { interval in

@@ -1,5 +1,7 @@
 import BalloonHTTP
 import BalloonPOSIX
+import BusinessMessages
+import GatewayClient
 import Logging
 import MessageStore
 import Replication
@@ -7,10 +9,25 @@ import Replication
 /// A server that waits until it may serve.
 ///
 /// While it waits, its public listener answers `/livez` with 200 and every other request with 503, so that a proxy sends its
-/// requests to the other server.
-struct Standby {
-    let configuration: ServerConfiguration
-    let logger: Logger
+/// requests to the other server. With a store in PostgreSQL it takes messages for the owner: see ``/Replication/Intake``.
+final class Standby {
+    private let configuration: CurrentConfiguration
+    private let source: ConfigurationSource?
+    private let hasChanged: AtomicFlag
+    private let observer: any StageObserver
+    private let logger: Logger
+    private var listener: HTTPServer?
+    private var gateway: GatewayClient?
+
+    /// Waits with this configuration, which is read again from `source` while it waits when `hasChanged` is set.
+    init(
+        _ configuration: ServerConfiguration, source: ConfigurationSource?, hasChanged: AtomicFlag,
+        observer: any StageObserver, logger: Logger
+    ) {
+        self.configuration = CurrentConfiguration(configuration)
+        (self.source, self.hasChanged) = (source, hasChanged)
+        (self.observer, self.logger) = (observer, logger)
+    }
 
     /// The interval at which the lock is tried.
     private static let interval = Duration.milliseconds(100)
@@ -32,8 +49,9 @@ struct Standby {
         _ settings: ReplicaSettings, until isStopped: () -> Bool, _ waits: () -> Void
     ) async throws -> OwnedStore? {
         let replica = try Replica(settings, directory: configuration.dataDirectory, logger: logger)
+        let intake = Intake(settings, logger: logger)
         var failures = 0
-        return try await wait(Replica.interval, until: isStopped, waits) {
+        return try await wait(Replica.interval, taking: intake, until: isStopped, waits) {
             do {
                 let owned = try await replica.step()
                 failures = 0
@@ -48,41 +66,52 @@ struct Standby {
         }
     }
 
-    /// Repeats `attempt` until it returns a value, and answers health checks meanwhile.
+    /// Repeats `attempt` until it returns a value, and answers requests meanwhile.
     private func wait<Right>(
-        _ interval: Duration, until isStopped: () -> Bool, _ waits: () -> Void,
+        _ interval: Duration, taking intake: Intake? = nil, until isStopped: () -> Bool, _ waits: () -> Void,
         for attempt: () async throws -> Right?
     ) async throws -> Right? {
         if let right = try await attempt() { return right }
-        let health = try await answerHealthChecks()
+        try await listen(intake)
         var right: Right?
         while right == nil, !isStopped(), !Task.isCancelled {
             waits()
             try? await Task.sleep(for: interval)
+            if hasChanged.isSet {
+                configuration.replace(with: latest())
+                gateway?.apply(GatewayConfiguration(configuration.value))
+            }
             do { right = try await attempt() } catch {
-                await health?.stop(within: .zero)
+                await end()
                 throw error
             }
         }
-        await health?.stop(within: .zero)
-        if right != nil { logger.notice("the standby starts") }
+        if right != nil { logger.notice("the standby starts") } else { await end() }
         return right
     }
 
-    /// Returns the configuration of the source as it is now; the present one, after a log line, when it has errors.
-    func latest(_ source: ConfigurationSource?) -> ServerConfiguration {
-        do throws(ConfigurationError) { return try source?.load() ?? configuration } catch {
+    /// Ends the listener, so that the server can bind its address.
+    func end() async {
+        // Without an owner that serves, a message waits only for its commit.
+        await listener?.stop(within: .seconds(3))
+        listener = nil
+    }
+
+    /// Returns the configuration of the source as it is now; the last one without errors, after a log line, when it has some.
+    func latest() -> ServerConfiguration {
+        hasChanged.isSet = false
+        do throws(ConfigurationError) { return try source?.load() ?? configuration.value } catch {
             logger.error(
-                "the standby starts with its earlier configuration: the present one has errors",
+                "the standby keeps its earlier configuration: the present one has errors",
                 metadata: ["reason": "\(error)"])
-            return configuration
+            return configuration.value
         }
     }
 
-    /// Starts the public listener with the answers of a standby; nil when a service manager opened its socket, whose
-    /// connections are for the other server.
-    private func answerHealthChecks() async throws -> HTTPServer? {
-        guard configuration.inheritedSockets["public"] == nil else { return nil }
+    /// Starts the public listener with the answers of a standby; does nothing when a service manager opened its socket,
+    /// whose connections are for the other server.
+    private func listen(_ intake: Intake?) async throws {
+        guard configuration.inheritedSockets["public"] == nil else { return }
         let refusal = HTTPResponse(
             .serviceUnavailable, body: Array("standby\n".utf8), fields: [("Retry-After", "1")])
         let others = [HTTPMethod.get, .post].map { method in
@@ -90,17 +119,40 @@ struct Standby {
                 HTTPRoute.Handlers(admit: { _ in .refused(refusal) }) { _, _ in refusal }
             }
         }
+        let webhook = try intake.map(webhook)
         let server = try HTTPServer(
             listeners: [
                 HTTPListener(
                     configuration.listen,
-                    routes: [HTTPRoute(.get, "/livez") { _, _ in HTTPResponse(.ok, text: "ok\n") }] + others,
+                    routes: [HTTPRoute(.get, "/livez") { _, _ in HTTPResponse(.ok, text: "ok\n") }]
+                        + (webhook.map { [$0] } ?? []) + others,
                     limits: configuration.http, tls: try configuration.tls?.credentials())
             ], shards: 1, logger: logger)
+        await end()
         let addresses = try await server.start()
+        listener = server
         logger.notice(
             "another server has the store; waiting as its standby",
             metadata: ["address": "\(addresses[0])"])
-        return server
+    }
+
+    /// The webhook of a server that takes messages for the owner.
+    private func webhook(_ intake: Intake) throws -> HTTPRoute {
+        let gateway = try GatewayClient(
+            configuration: GatewayConfiguration(configuration.value), logger: logger)
+        self.gateway = gateway
+        let fetcher = PayloadFetcher(gateway, logger: logger)
+        let isServed = { @Sendable [configuration] business in configuration[business] != nil }
+        return WebhookRoute.make(configuration, isServed: isServed, observer: observer) {
+            message, completion in
+            let fetch: Intake.Fetch = {
+                await fetcher.fetch(
+                    message.message, message.id, of: message.business, receivedAt: message.receivedAt
+                ).flatMap(message.resolved)?.record
+            }
+            intake.keep(message.record, fetch: message.hasPayloadReference ? fetch : nil) { isKept in
+                completion(isKept ? .stored : .failed(.notDurable(.notKept)))
+            }
+        }
     }
 }

@@ -9,9 +9,9 @@ package final class OwnedStore: Sendable {
     package let isTakenOver: Bool
     private let copier: FileCopier
     private let epoch: Int64
-    private let lease: Duration
+    private let settings: ReplicaSettings
     private let logger: Logger
-    private let connect: @Sendable () throws(PostgresError) -> PostgresConnection
+    private let connection: ReplicaConnection
     private let lost: @Sendable () -> Void
     private let queue = DispatchQueue(label: "balloon.replica.beat")
     private let cleaning = DispatchQueue(label: "balloon.replica.clean")
@@ -21,7 +21,6 @@ package final class OwnedStore: Sendable {
     private struct State {
         var mark: ReplicaMark
         var marked = SystemClock.sinceBoot()
-        var connection: PostgresConnection?
         /// When the last successful beat was sent.
         var beat = SystemClock.sinceBoot()
         /// The replicas that followed at that time.
@@ -30,18 +29,25 @@ package final class OwnedStore: Sendable {
         var isAnswering = true
         var isReleased = false
         var isCertain = true
+        var intake: IntakeReader?
     }
 
     private static let markInterval = Duration.seconds(30)
 
+    private var lease: Duration { settings.lease }
+
+    private static func connection(_ settings: ReplicaSettings, _ name: String) -> ReplicaConnection {
+        ReplicaConnection { () throws(PostgresError) in try PostgresConnection(settings.url, name: name) }
+    }
+
     init(
-        _ copier: FileCopier, mark: ReplicaMark, epoch: Int64, after number: Int64, lease: Duration,
-        isTakenOver: Bool, logger: Logger,
-        connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection,
+        _ copier: FileCopier, _ settings: ReplicaSettings, mark: ReplicaMark, epoch: Int64,
+        after number: Int64, isTakenOver: Bool, logger: Logger,
         lost: @escaping @Sendable () -> Void
     ) {
-        (self.copier, self.epoch, self.lease, self.logger) = (copier, epoch, lease, logger)
-        (self.isTakenOver, self.connect, self.lost) = (isTakenOver, connect, lost)
+        (self.copier, self.epoch, self.settings, self.logger) = (copier, epoch, settings, logger)
+        (self.isTakenOver, self.lost) = (isTakenOver, lost)
+        connection = Self.connection(settings, "balloon beat")
         state = Mutex(State(mark: mark))
         DurableCopies.begin(copier)
         queue.async { self.beatForEver() }
@@ -64,6 +70,25 @@ package final class OwnedStore: Sendable {
             self?.observe(observer)
         }
     }
+
+    /// Reads the messages that other servers took, also before this one became the owner, and continues until ``endMessages()``.
+    ///
+    /// `store` stores a message, calls its completion, with false when it must be tried again, and returns false without a call for
+    /// bytes that are none. Throws when those were not read within 30 seconds.
+    package func readMessages(
+        _ store: @escaping @Sendable ([UInt8], _ completion: @escaping @Sendable (Bool) -> Void) -> Bool
+    ) async throws(ReplicaError) {
+        let reader = IntakeReader(
+            epoch: epoch, form: settings.form, connection: Self.connection(settings, "balloon intake"),
+            logger: logger, store: store)
+        state.withLock { $0.intake = reader }
+        guard await reader.begin(within: .seconds(30)) else {
+            throw .unreachable("the messages that other servers took were not read in time")
+        }
+    }
+
+    /// Leaves messages to the next owner; this server takes none itself any more.
+    package func endMessages() async { await state.withLock(\.intake)?.end() }
 
     /// The facts that an operator watches.
     package struct Figures: Sendable {
@@ -106,9 +131,11 @@ package final class OwnedStore: Sendable {
         // The second time with a new connection.
         for attempt in 1...2 {
             do throws(PostgresError) {
-                try run(
-                    "UPDATE balloon.owner SET epoch = epoch + 1, replica = '' WHERE epoch = $1",
-                    [.number(epoch)])
+                try connection.run(
+                    """
+                    UPDATE balloon.owner SET epoch = epoch + 1, replica = '', intake = epoch + 1, serves = false
+                    WHERE epoch = $1
+                    """, [.number(epoch)])
                 return logger.notice("the store is released")
             } catch {
                 if attempt == 1 { continue }
@@ -123,7 +150,7 @@ package final class OwnedStore: Sendable {
     /// Removes what former owners began to write and did not end, and files that were removed long before the change `number`.
     private func clean(before number: Int64) {
         do throws(PostgresError) {
-            let connection = try connect()
+            let connection = Self.connection(settings, "balloon clean")
             try connection.run(
                 """
                 DELETE FROM balloon.piece p WHERE version < $1 AND NOT EXISTS (
@@ -154,7 +181,7 @@ package final class OwnedStore: Sendable {
     func beat() {
         let sent = SystemClock.sinceBoot()
         do throws(PostgresError) {
-            let rows = try run(
+            let rows = try connection.run(
                 """
                 UPDATE balloon.replica SET beat = beat + 1, seen = now() WHERE id = $1
                 RETURNING (SELECT count(*) FROM balloon.owner WHERE epoch = $2), (
@@ -174,24 +201,6 @@ package final class OwnedStore: Sendable {
             }
             guard wasAnswering else { return }
             logger.error("the store's database does not answer", metadata: ["reason": "\(error)"])
-        }
-    }
-
-    /// Runs a statement; after an error the next one has a new connection.
-    @discardableResult
-    private func run(
-        _ sql: String, _ parameters: [PostgresValue], within patience: Duration = .seconds(3)
-    ) throws(PostgresError) -> [[PostgresValue]] {
-        do throws(PostgresError) {
-            if let open = state.withLock(\.connection) {
-                return try open.run(sql, parameters, within: patience)
-            }
-            let new = try connect()
-            state.withLock { $0.connection = new }
-            return try new.run(sql, parameters, within: patience)
-        } catch {
-            state.withLock { $0.connection = nil }
-            throw error
         }
     }
 

@@ -418,7 +418,7 @@ package actor Replica {
         do throws(PostgresError) {
             let taken = try connection.run(
                 """
-                UPDATE balloon.owner SET epoch = epoch + 1, replica = $2 WHERE epoch = $1
+                UPDATE balloon.owner SET epoch = epoch + 1, replica = $2, intake = epoch + 1, serves = false WHERE epoch = $1
                 AND coalesce((SELECT beat FROM balloon.replica WHERE id = owner.replica), -1) = $3 RETURNING epoch
                 """, [.number(owner.epoch), .text(mark.replica), .number(owner.beat)])
             return taken.first?[0].number
@@ -443,11 +443,9 @@ package actor Replica {
         let copier = makeCopier(epoch, after: number, lost: lost)
         self.connection = nil
         return OwnedStore(
-            copier, mark: mark, epoch: epoch, after: number, lease: settings.lease,
+            copier, settings, mark: mark, epoch: epoch, after: number,
             isTakenOver: !former.isEmpty && former != mark.replica, logger: logger,
-            connect: { [settings] () throws(PostgresError) in
-                try PostgresConnection(settings.url, name: "balloon beat")
-            }, lost: lost)
+            lost: lost)
     }
 
     private func makeCopier(

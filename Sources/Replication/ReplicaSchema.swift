@@ -4,10 +4,11 @@
 /// |---|---|
 /// | `version` | one row: the number of the last migration, and the oldest program that may write, as such a number |
 /// | `store` | one row: the identity of the store |
-/// | `owner` | one row: who may write (empty for nobody), and how often that has changed, which is the fence |
+/// | `owner` | one row: who may write (empty for nobody), and how often that has changed, which is the fence; `intake` is that number when that server reads the table of this name, and `serves` whether it does at present |
 /// | `replica` | the servers that joined: `beat` is raised by the owner while it lives, `number` is the last change that a follower has |
 /// | `file` | the files of the data directory; `size` is -1 for a removed one; `version` names its pieces, `began` is the change with which this version began to count, `number` the last change |
 /// | `piece` | their content; pieces of another version and behind the size do not count |
+/// | `intake` | the messages that other servers took and that the owner has not read; see ``Intake`` |
 enum ReplicaSchema {
     /// The migrations, each in a transaction of its own; they only add.
     private static let migrations = [
@@ -26,7 +27,16 @@ enum ReplicaSchema {
         CREATE TABLE balloon.piece (
             path text COLLATE "C", version bigint, at bigint, content bytea NOT NULL, PRIMARY KEY (path, version, at));
         ALTER TABLE balloon.piece ALTER content SET STORAGE EXTERNAL;
+        """,
         """
+        CREATE TABLE balloon.intake (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, content bytea NOT NULL);
+        ALTER TABLE balloon.owner ADD intake bigint NOT NULL DEFAULT -1, ADD serves boolean NOT NULL DEFAULT false;
+        DO $$ DECLARE role text; BEGIN
+            FOR role IN SELECT grantee FROM information_schema.role_table_grants
+                WHERE table_schema = 'balloon' AND table_name = 'piece' AND privilege_type = 'INSERT' AND grantee <> 'PUBLIC'
+            LOOP EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON balloon.intake TO %I', role); END LOOP;
+        END $$;
+        """,
     ]
 
     /// Creates the tables or adds what is missing; needs the rights to create them, which a server does not.

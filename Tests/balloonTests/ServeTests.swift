@@ -157,7 +157,7 @@ import Testing
         try AtomicFile.write(Array("{".utf8), to: directory.file("server.json"))
         await first.kill()
         let start = try #require(await standby.output(until: "listening on 127.0.0.1:"))
-        #expect(start.contains("the standby starts with its earlier configuration"))
+        #expect(start.contains("the standby keeps its earlier configuration"))
         await standby.stop()
     }
 }

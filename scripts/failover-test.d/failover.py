@@ -36,6 +36,8 @@ KINDS = ["kill", "kill", "stop"]
 # With PostgreSQL, it is also frozen, or cut from PostgreSQL, for twice the lease, or killed and started again at once; its statements
 # arrive by half for a second, or late for two; and PostgreSQL is killed and started again at once, or when the lease is over, or frozen for longer.
 KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "cut", "database", "restart", "outage", "halves", "hang", "late"]
+# In these, messages wait for the next owner and none is refused.
+UNREFUSED = ["kill", "freeze", "stop", "restart", "late"]
 # The last signal to a server, and its exit status.
 ENDS = {"kill": (signal.SIGKILL, -9), "restart": (signal.SIGKILL, -9), "stop": (signal.SIGTERM, 0), "freeze": (signal.SIGCONT, 75),
         "cut": (signal.SIGCONT, 75)}
@@ -50,7 +52,8 @@ class Customer(threading.Thread):
 
     def __init__(self, ports, name, asks=False, patience=30):
         super().__init__(daemon=True)
-        self.ports, self.name, self.asks, self.patience, self.answered, self.times = list(ports), name, asks, patience, [], []
+        self.ports, self.name, self.asks, self.patience = list(ports), name, asks, patience
+        self.answered, self.times, self.refused = [], [], []
         self.ends = threading.Event()
 
     def run(self):
@@ -76,7 +79,10 @@ class Customer(threading.Thread):
         try:
             connection = http.client.HTTPConnection("127.0.0.1", self.ports[0], timeout=self.patience)
             connection.request("POST", "/message", gzip.compress(json.dumps(body).encode()), fields)
-            return connection.getresponse().status == 200
+            status = connection.getresponse().status
+            if status != 200:
+                self.refused.append(time.monotonic())
+            return status == 200
         except (OSError, http.client.HTTPException):
             return False
 
@@ -359,7 +365,11 @@ def run(servers, rounds):
     gaps = list(zip(answers, answers[1:]))
     for kind, spans in rounds_of.items():
         silent = [max(after - before for before, after in gaps if before < end + 0.2 and after > begun) for begun, end in spans]
-        print(f"failover-test: {len(silent)} x {kind}: no message was answered for {statistics.median(silent):.2f} s (median), {max(silent):.2f} s (longest)")
+        refused = [sum(begun < at < end + 0.2 for customer in customers for at in customer.refused) for begun, end in spans]
+        if servers.cluster and kind in UNREFUSED and (count := sum(refused)):
+            faults.append(f"{count} messages were refused in rounds of {kind}")
+        print(f"failover-test: {len(silent)} x {kind}: no message was answered for {statistics.median(silent):.2f} s (median), {max(silent):.2f} s (longest);"
+              f" {sum(refused)} refused")
     answered = sum(person is not None for one in holders.values() for person in one)
     print(f"failover-test: {len(expected)} messages answered, {len(asked)} customers asked for a person, {answered} times a person had one, {len(faults)} faults")
     if servers.cluster:

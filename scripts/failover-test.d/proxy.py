@@ -19,7 +19,7 @@ class Proxy:
     """Serves on `proxy_ports` of the servers."""
 
     def __init__(self, folder, servers):
-        # Here the servers have ports of their own, and no names.
+        # Messages have a backend of their own. Here the servers have ports of their own, and no names.
         text, count = re.subn(r" port 8080 resolvers cluster init-addr none", "", settings())
         text, binds = re.subn(r"bind :808([01])", lambda match: f"bind 127.0.0.1:{servers.proxy_ports[int(match[1])]}", text)
         lines = ["", ""]
@@ -28,7 +28,7 @@ class Proxy:
             lines[1] += f"    server s{index} 127.0.0.1:{admin} port {port}\n"
         text, templates = re.subn(
             r"    server-template server \d balloon-servers:808([01])\n", lambda match: lines[int(match[1])], text)
-        assert (count, binds, templates) == (1, 2, 2), "the settings of config/kubernetes have changed"
+        assert (count, binds, templates) == (1, 2, 3), "the settings of config/kubernetes have changed"
         (folder / "haproxy.cfg").write_text(text)
         self.process = subprocess.Popen(["haproxy", "-q", "-f", str(folder / "haproxy.cfg")], stderr=open(folder / "log-haproxy", "ab"))
         limit = time.monotonic() + 10

@@ -6,14 +6,26 @@ package import MessageStore
 ///
 /// Apple appends `/message` to the URL registered in Apple Business Register.
 package enum WebhookRoute {
-    /// Creates the route, with a pipeline for each shard; messages for unknown businesses are refused.
+    /// Creates the route of a server that owns its store; messages for unknown businesses are refused.
     package static func make(
         _ configuration: CurrentConfiguration, isServed: @escaping @Sendable (BusinessID) -> Bool,
         store: Store, observer: any StageObserver
     ) -> HTTPRoute {
+        // The message waits for the journal's next batch. The writer is woken once for all requests that arrived together.
+        make(
+            configuration, isServed: isServed, observer: observer, endBurst: { store.beginWriting() },
+            store: { store.append($0, isPrompt: false, completion: $1) })
+    }
+
+    /// Creates the route, with a pipeline for each shard that passes valid messages to `store`.
+    static func make(
+        _ configuration: CurrentConfiguration, isServed: @escaping @Sendable (BusinessID) -> Bool,
+        observer: any StageObserver, endBurst: (@Sendable () -> Void)? = nil,
+        store: @escaping @Sendable (ReceivedMessage, @escaping AppendCompletion) -> Void
+    ) -> HTTPRoute {
         HTTPRoute(
             .post, "/message", body: .collected(maximumBytes: configuration.limits.maximumBodyBytes),
-            endBurst: { store.beginWriting() },
+            endBurst: endBurst,
             makeHandlers: { _ in
                 let pipeline = InboundPipeline(
                     configuration, isServed: isServed, store: store, observer: observer,

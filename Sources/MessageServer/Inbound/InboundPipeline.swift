@@ -12,7 +12,7 @@ final class InboundPipeline {
     private let decompressor = GzipDecompressor()
     private let configuration: CurrentConfiguration
     private let isServed: @Sendable (BusinessID) -> Bool
-    private let store: Store
+    private let store: @Sendable (ReceivedMessage, @escaping AppendCompletion) -> Void
     private let observer: any StageObserver
     private var references: ReferenceSequence
     /// The inflated body; its storage serves every request of the shard.
@@ -24,7 +24,8 @@ final class InboundPipeline {
     init(
         _ configuration: CurrentConfiguration,
         isServed: @escaping @Sendable (BusinessID) -> Bool,
-        store: Store, observer: any StageObserver, references: ReferenceSequence
+        store: @escaping @Sendable (ReceivedMessage, @escaping AppendCompletion) -> Void,
+        observer: any StageObserver, references: ReferenceSequence
     ) {
         self.configuration = configuration
         authenticator = WebhookAuthenticator(configuration)
@@ -65,10 +66,7 @@ final class InboundPipeline {
             report(passed, of: envelope)
             observe(.envelope, envelopeRead, envelope)
             let reference = references.next()
-            // Writing starts here: the message waits for the journal's next batch. The route wakes the writer once
-            // for all requests that arrived together.
-            store.append(ReceivedMessage(envelope, document, headers), isPrompt: false) {
-                [observer, clock] result in
+            store(ReceivedMessage(envelope, document, headers)) { [observer, clock] result in
                 // Answered here: 200 when the message is now or was already on disk, 503 when it could not be stored.
                 responder.respond(answer(to: result, reference))
                 observer.observe(StageEvent(journalled: result, envelope, clock, reference))

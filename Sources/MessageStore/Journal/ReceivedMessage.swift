@@ -93,6 +93,30 @@ package struct ReceivedMessage: Sendable {
         self.receivedAt = receivedAt
     }
 
+    /// Reads what ``record`` has; nil for other bytes.
+    package init?(record bytes: [UInt8]) {
+        guard let root = try? JSONDocument(bytes, limits: .journal).root,
+            let business = root["business"]?.string,
+            let customer = root["customer"]?.string, let id = root["id"]?.string,
+            let at = root.timestamp("at"), let message = root["message"]
+        else { return nil }
+        self.init(
+            business: BusinessID(business), customer: CustomerID(customer), id: MessageID(id),
+            attributes: ReceivedAttributes(root["attributes"]), message: Array(message.text),
+            hasPayloadReference: root["reference"]?.bool ?? false, act: Act(record: root), receivedAt: at)
+    }
+
+    /// A customer's message with its payload in place of the reference; nil without a payload.
+    package func resolved(_ resolution: Resolution) -> ReceivedMessage? {
+        guard case .resolved(let message) = resolution else { return nil }
+        return ReceivedMessage(
+            business: business, customer: customer, id: id, attributes: attributes, message: message,
+            act: resolution.act(of: business, customer), receivedAt: receivedAt)
+    }
+
+    /// A customer's message in the form of a journal record, for a server that takes it for another one.
+    package var record: [UInt8] { JournalBody.message(self).body }
+
     /// The message's identity in the deduplication index; each call computes a hash.
     var key: MessageKey { MessageKey(business: business, id: id) }
     /// The message's conversation; each call computes a hash.
@@ -147,6 +171,9 @@ package enum AppendResult: Hashable, Sendable {
     /// When the process crashes right after ``StoreError/notDurable(_:)``, the message may be on disk
     /// nevertheless. It is then delivered, and the sender's next attempt is a duplicate.
     case failed(StoreError)
+
+    /// Whether the message is on disk.
+    package var isStored: Bool { if case .failed = self { false } else { true } }
 }
 
 /// A completion that is called once with the result of appending.

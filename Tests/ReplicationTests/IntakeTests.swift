@@ -1,0 +1,205 @@
+import BalloonPOSIX
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Replication
+
+/// Messages that reach a server without the store, on a real database: see `ReplicaTests`.
+@Suite(.enabled(if: Cluster.url != nil, "scripts/test.d/failover runs these with PostgreSQL"))
+struct IntakeTests {
+    private let cluster = Cluster()
+
+    @Test func `a message is kept when the owner has stored it, in the order in which servers answered`()
+        async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        #expect(try await two.step() == nil)
+        let journal = Journal()
+        try await owned.readMessages(journal.store)
+        let intakes = [intake(), intake()]
+        for number in 0..<200 {
+            let content = Array("\(number)".utf8)
+            if number % 3 == 2 {
+                // A message that the owner got itself.
+                _ = journal.store(content) { _ in }
+            } else {
+                #expect(await intakes[number % 3].keeps(content))
+            }
+            #expect(journal.stored.count == number + 1)
+        }
+        #expect(journal.stored == (0..<200).map { Array("\($0)".utf8) })
+        await owned.endMessages()
+        #expect(try cluster.number("SELECT count(*) FROM balloon.intake") == 0)
+        await owned.release()
+    }
+
+    @Test func `between two owners a message is kept at once, and the next owner stores it before it serves`()
+        async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        // Before the owner serves, and after it has stopped.
+        let messages = (0..<5).map { [UInt8(10 + $0)] }
+        #expect(await intake().keeps(messages[0]))
+        let former = Journal()
+        try await owned.readMessages(former.store)
+        #expect(former.stored == [messages[0]])
+        await owned.endMessages()
+        let intake = intake()
+        for message in messages[1...2] { #expect(await intake.keeps(message)) }
+        await owned.release()
+        for message in messages[3...4] { #expect(await intake.keeps(message)) }
+        let next = try #require(try await two.step())
+        let journal = Journal()
+        try await next.readMessages(journal.store)
+        #expect(former.stored == [messages[0]])
+        #expect(journal.stored == Array(messages[1...4]))
+        await next.release()
+    }
+
+    @Test func `messages that wait for an owner that died are kept when another server takes the store`()
+        async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        let isDead = Shared(false)
+        try await owned.readMessages { _, completion in
+            completion(!isDead.value)
+            return true
+        }
+        // A killed server reads nothing, and says nothing.
+        owned.endBeats()
+        isDead.value = true
+        let intake = intake()
+        let kept = Shared<[Bool]>([])
+        for number in 0..<3 {
+            intake.keep([UInt8(number)]) { isKept in kept.value.append(isKept) }
+        }
+        #expect(try await eventually { try cluster.number("SELECT count(*) FROM balloon.intake") == 3 })
+        #expect(kept.value == [])
+        var next: OwnedStore?
+        while next == nil {
+            two.pass(Server.lease / 5)
+            next = try await two.step()
+        }
+        #expect(await eventually { kept.value == [true, true, true] })
+        let journal = Journal()
+        try await next?.readMessages(journal.store)
+        #expect(journal.stored == [[0], [1], [2]])
+        await next?.release()
+    }
+
+    @Test func `a message that the owner does not store is refused and removed`() async throws {
+        let one = try Server(cluster)
+        let owned = try #require(try await one.step())
+        let journal = Journal()
+        try await owned.readMessages(journal.store)
+        journal.isFull.value = true
+        #expect(await intake(lease: .seconds(-4)).keeps([1]) == false)
+        #expect(try cluster.number("SELECT count(*) FROM balloon.intake") == 0)
+        journal.isFull.value = false
+        #expect(await intake().keeps([2]))
+        #expect(journal.stored == [[2]])
+        await owned.release()
+    }
+
+    @Test func `nothing is kept before a store has an owner, or for one of an earlier version`() async throws
+    {
+        #expect(await intake().keeps([1]) == false)
+        let one = try Server(cluster)
+        let owned = try #require(try await one.step())
+        #expect(await intake().keeps([2]))
+        try cluster.run("UPDATE balloon.owner SET epoch = epoch + 1")
+        #expect(await intake().keeps([3]) == false)
+        _ = owned
+    }
+
+    @Test func `without its database a message is refused within its patience`() async throws {
+        var settings = ReplicaSettings(url: "host=/nowhere dbname=none")
+        settings.patience = .milliseconds(50)
+        #expect(await Intake(settings, logger: LogCollector().logger).keeps([1]) == false)
+    }
+
+    @Test func `more messages than there is room for are refused at once`() async throws {
+        let one = try Server(cluster)
+        let owned = try #require(try await one.step())
+        try await owned.readMessages { _, completion in
+            completion(false)
+            return true
+        }
+        let intake = intake()
+        let outcomes = Shared<[Bool]>([])
+        for _ in 0..<1_030 { intake.keep([1]) { isKept in outcomes.value.append(isKept) } }
+        #expect(outcomes.value == Array(repeating: false, count: 6))
+        await owned.endMessages()
+        #expect(await eventually { outcomes.value.count { $0 } == 1_024 })
+        await owned.release()
+    }
+
+    @Test func `a message that cannot be read stays where it is, and holds up no other`() async throws {
+        let one = try Server(cluster)
+        let owned = try #require(try await one.step())
+        let (journal, intake) = (Journal(), intake())
+        for content: [UInt8] in [[1], Journal.foreign, [2]] { #expect(await intake.keeps(content)) }
+        try cluster.run("INSERT INTO balloon.intake (content) VALUES ('\\x0700')")
+        try await owned.readMessages(journal.store)
+        #expect(journal.stored == [[1], [2]])
+        #expect(await intake.keeps([3]))
+        await owned.endMessages()
+        #expect(try cluster.number("SELECT count(*) FROM balloon.intake") == 2)
+        await owned.release()
+    }
+
+    @Test func `the rest of a message is fetched when no owner reads it, and only then`() async throws {
+        let one = try Server(cluster)
+        let owned = try #require(try await one.step())
+        let (journal, intake, fetches) = (Journal(), intake(), Shared(0))
+        let fetch: Intake.Fetch = {
+            fetches.value += 1
+            return [10]
+        }
+        #expect(await intake.keeps([1], fetch: fetch))
+        #expect(
+            try await eventually {
+                try cluster.number("SELECT count(*) FROM balloon.intake WHERE content = '\\x000a'") == 1
+            })
+        try await owned.readMessages(journal.store)
+        #expect(await intake.keeps([2], fetch: fetch))
+        // The owner has read the second one before half a second is over, or it would be read and fetched.
+        #expect(journal.stored == [[10], [2]])
+        #expect(fetches.value == 1)
+        await owned.endMessages()
+        await owned.release()
+    }
+
+    private func intake(lease: Duration = Server.lease) -> Intake {
+        Intake(ReplicaSettings(url: cluster.url, lease: lease), logger: LogCollector().logger)
+    }
+}
+
+extension Intake {
+    fileprivate func keeps(_ content: [UInt8], fetch: Fetch? = nil) async -> Bool {
+        await withCheckedContinuation { continuation in
+            keep(content, fetch: fetch) { continuation.resume(returning: $0) }
+        }
+    }
+}
+
+/// The messages that an owner has stored.
+private final class Journal: Sendable {
+    /// The bytes that are no message.
+    static let foreign: [UInt8] = [255]
+    private let contents = Shared<[[UInt8]]>([])
+    let isFull = Shared(false)
+    var stored: [[UInt8]] { contents.value }
+
+    @Sendable func store(_ content: [UInt8], _ completion: @escaping @Sendable (Bool) -> Void) -> Bool {
+        if content == Self.foreign { return false }
+        if !isFull.value { contents.value.append(content) }
+        completion(!isFull.value)
+        return true
+    }
+}
