@@ -65,6 +65,8 @@ final class FileCopier: DurableCopy {
         /// The server's process of the latest connection.
         var process = 0
         var kept: [String: Kept] = [:]
+        /// The number of the latest transaction, whether it was kept or not.
+        var number: Int64 = 0
         /// The new content of large files, of which a part is in the database and does not count yet.
         var partial: [String: (version: Int64, at: Int)] = [:]
     }
@@ -292,7 +294,10 @@ final class FileCopier: DurableCopy {
 
     private func keepOnce(_ taken: [Taken], _ work: inout Work) throws(PostgresError) -> [String: Bool]? {
         let connection = try opened(&work)
-        let number = last.load(ordering: .relaxed) + 1
+        // One that is made again has another number: followers may have read the first, which the database kept without an
+        // answer, and files have grown since.
+        work.number = max(work.number, last.load(ordering: .relaxed)) + 1
+        let number = work.number
         let newVersion = Self.version(number, of: epoch)
         let known = try known(taken.map(\.name), &work, connection)
         var batch = Batch(epoch: epoch, number: number)
