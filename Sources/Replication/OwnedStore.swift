@@ -47,7 +47,13 @@ package final class OwnedStore: Sendable {
     ) {
         (self.copier, self.epoch, self.settings, self.logger) = (copier, epoch, settings, logger)
         (self.isTakenOver, self.lost) = (isTakenOver, lost)
-        connection = Self.connection(settings, "balloon beat")
+        // A beat does not wait for a synchronous standby of PostgreSQL: while that is away nobody could see it, and another server
+        // would take the store.
+        connection = ReplicaConnection { () throws(PostgresError) in
+            let connection = try PostgresConnection(settings.url, name: "balloon beat")
+            try connection.runAll("SET synchronous_commit = local")
+            return connection
+        }
         state = Mutex(State(mark: mark))
         DurableCopies.begin(copier)
         queue.async { self.beatForEver() }
