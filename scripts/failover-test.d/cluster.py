@@ -14,23 +14,29 @@ import time
 class Cluster:
     """A server of Debian's PostgreSQL with a cluster of its own; root runs it as the user postgres, because it refuses root.
 
-    Each commit waits for `commit_milliseconds` more, as on a database that is far away or busy.
+    Each commit waits for `commit_milliseconds` more, as on a database that is far away or busy. With `primary`, it is that one's standby.
     """
 
-    def __init__(self, folder, commit_milliseconds=0):
-        self.folder, self.data, self.commit_milliseconds = folder, folder / "cluster", commit_milliseconds
+    def __init__(self, folder, commit_milliseconds=0, primary=None):
+        self.folder, self.commit_milliseconds = folder, commit_milliseconds
+        self.data = folder / f"cluster-{len(list(folder.glob('cluster-*')))}"
         programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda path: int(path.parts[-3]))
         if not programs:
             sys.exit("failover-test: PostgreSQL is missing; install it with: apt-get install postgresql")
         self.programs = programs[-1].parent
         # Unlike runuser, setpriv becomes the program, so that a signal reaches it.
         self.prefix = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
-        self.data.mkdir()
+        self.data.mkdir(0o700)
         if self.prefix:
             # The folder above is this user's only.
             folder.chmod(0o711)
             shutil.chown(self.data, "postgres")
-        self.run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", check=True)
+        if primary:
+            self.run("pg_basebackup", "-D", str(self.data), "-h", str(primary.data), "-U", "postgres", "-R", "-c", "fast", check=True)
+            # The copy of the primary's folder has the lock of its socket.
+            (self.data / ".s.PGSQL.5432.lock").unlink()
+        else:
+            self.run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", check=True)
         self.start()
 
     @property
@@ -43,7 +49,8 @@ class Cluster:
         return str(self.data / ".s.PGSQL.5432")
 
     def run(self, program, *arguments, check=False):
-        return subprocess.run([*self.prefix, str(self.programs / program), *arguments], check=check, stdout=subprocess.DEVNULL)
+        with open(self.folder / "log-postgres", "ab") as log:
+            return subprocess.run([*self.prefix, str(self.programs / program), *arguments], check=check, stdout=subprocess.DEVNULL, stderr=log)
 
     def start(self):
         """Starts the server, again when it refuses because processes of a killed one have not noticed that yet."""
@@ -71,6 +78,31 @@ class Cluster:
         for process in [self.process.pid, *map(int, children.split())]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, number)
+
+    def query(self, *statements):
+        """Runs statements as the superuser; returns what they print."""
+        return subprocess.run(
+            [*self.prefix, str(self.programs / "psql"), "-h", str(self.data), "-U", "postgres", "-qAt", *(part for one in statements for part in ("-c", one))],
+            check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+    def make_standby(self):
+        """Starts a standby for which each commit waits from now on, and returns it."""
+        standby = Cluster(self.folder, self.commit_milliseconds, primary=self)
+        self.query("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+        limit = time.monotonic() + 30
+        while self.query("SELECT sync_state FROM pg_stat_replication") != "sync":
+            if time.monotonic() > limit:
+                sys.exit("failover-test: the standby of PostgreSQL does not follow\n" + (self.folder / "log-postgres").read_text()[-2000:])
+            time.sleep(0.05)
+        return standby
+
+    def stop_waiting(self):
+        """Ends the waiting of commits for a standby."""
+        self.query("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+
+    def promote(self):
+        """Ends the recovery of a standby, which waits for no other one: it was copied before its primary waited for it."""
+        self.run("pg_ctl", "promote", "-w", "-D", str(self.data), check=True)
 
     def create(self, name):
         self.run("createdb", "-h", str(self.data), "-U", "postgres", name, check=True)

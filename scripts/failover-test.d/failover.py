@@ -34,8 +34,9 @@ LEASE = 3
 # How a round ends the present server, in turn.
 KINDS = ["kill", "kill", "stop"]
 # With PostgreSQL, it is also frozen, or cut from PostgreSQL, for twice the lease, or killed and started again at once; its statements
-# arrive by half for a second, or late for two; and PostgreSQL is killed and started again at once, or when the lease is over, or frozen for longer.
-KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "cut", "database", "restart", "outage", "halves", "hang", "late"]
+# arrive by half for a second, or late for two; and PostgreSQL is killed and started again at once, or when the lease is over, or frozen for longer, or killed for
+# ever, and its synchronous standby promoted; or that standby is killed, so that no commit ends.
+KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "cut", "database", "restart", "outage", "halves", "hang", "late", "promote", "absent"]
 # In these, messages wait for the next owner and none is refused.
 UNREFUSED = ["kill", "freeze", "stop", "restart", "late"]
 # The last signal to a server, and its exit status.
@@ -212,11 +213,26 @@ class Servers:
             time.sleep(LEASE + 1 if kind == "outage" else 0)
             self.cluster.start()
             return self.wait(range(len(self.ports)), "/readyz")
-        if kind == "hang":
-            self.cluster.signal(signal.SIGSTOP)
+        if kind == "promote":
+            primary, self.cluster = self.cluster, self.cluster.make_standby()
+            time.sleep(0.5)
+            primary.end(signal.SIGKILL)
+            self.cluster.promote()
+            for link in self.links:
+                link.path = self.cluster.socket
+            return self.wait(range(len(self.ports)), "/readyz")
+        if kind in ("hang", "absent"):
+            standby = self.cluster.make_standby() if kind == "absent" else None
+            if standby:
+                standby.end(signal.SIGKILL)
+            else:
+                self.cluster.signal(signal.SIGSTOP)
             time.sleep(LEASE + 1)
             answers = [self.read(self.ports[active], path)[0] for path in ("/livez", "/readyz")]
-            self.cluster.signal(signal.SIGCONT)
+            if standby:
+                self.cluster.stop_waiting()
+            else:
+                self.cluster.signal(signal.SIGCONT)
             if answers != [200, 503]:
                 sys.exit(f"failover-test: without the database the owner's /livez and /readyz answer {answers}\n" + self.report(active))
             return self.wait(range(len(self.ports)), "/readyz")
@@ -286,7 +302,8 @@ def main():
         cluster = None
         if has_postgres:
             cluster = Cluster(pathlib.Path(name), commit_milliseconds=10)
-            ends.callback(cluster.end, signal.SIGINT)
+            # The present one: a promoted standby takes its place.
+            ends.callback(lambda: servers.cluster.end(signal.SIGINT))
         servers = Servers(program, pathlib.Path(name), cluster)
         ends.callback(servers.kill)
         proxy = Proxy(pathlib.Path(name), servers)
