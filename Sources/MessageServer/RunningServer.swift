@@ -260,6 +260,12 @@ package final class RunningServer: Sendable {
         return shards + [Watchdog.Check(name: "journal") { [store] in store.checkJournal($0) }]
     }
 
+    /// Stores the messages that other servers took for the owner of a store in PostgreSQL; returns false when `isStopped` before.
+    func readMessages(until isStopped: () -> Bool) async throws -> Bool {
+        guard let owned else { return true }
+        return try await owned.readMessages(into: TakenMessages(store: store), until: isStopped)
+    }
+
     /// Binds the listeners, resumes pending deliveries, then serves; returns the bound addresses.
     package func start() async throws -> [SocketAddress] {
         do {
@@ -308,12 +314,6 @@ package final class RunningServer: Sendable {
         }
         retaining.withLock { [retention] in $0 = retention?.begin() ?? [] }
         do {
-            // Before this server answers a message itself, it stores those that others have answered.
-            try await owned?.readMessages { [store] content, completion in
-                guard let message = ReceivedMessage(record: content) else { return false }
-                store.append(message) { completion($0.isStored) }
-                return true
-            }
             // Return only the address of the first listener: the second is the control socket for local
             // commands.
             let addresses = try await http.start().prefix(1)
@@ -337,6 +337,21 @@ package final class RunningServer: Sendable {
             logger.warning(
                 "admin listener not started; set adminListen to a free address or to off",
                 metadata: ["reason": "\(error)"])
+        }
+    }
+}
+
+/// The messages that other servers took for this one.
+private struct TakenMessages: TakenMessageStore {
+    let store: Store
+
+    func read(_ content: [UInt8]) -> ReceivedMessage? { ReceivedMessage(record: content) }
+
+    func refuses(_ message: ReceivedMessage) -> Bool { store.limit(of: message) != nil }
+
+    func store(_ messages: [ReceivedMessage], completion: @escaping @Sendable (Bool) -> Void) {
+        store.append(taken: messages) { result in
+            if case .failed = result { completion(false) } else { completion(true) }
         }
     }
 }

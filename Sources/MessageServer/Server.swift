@@ -105,6 +105,12 @@ public enum Server {
             logLevels: logLevels,
             recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
+        // Before this server takes messages itself; until then its listener takes them as the others do.
+        guard try await server.readMessages(until: { stop.isSent }) else {
+            await standby.end()
+            if await server.stop(within: server.shutdownTime) { await owned?.release() }
+            return
+        }
         await standby.end()
         let addresses = try await server.start()
         report(.ready, to: manager, logger)

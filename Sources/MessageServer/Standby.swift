@@ -1,5 +1,6 @@
 import BalloonHTTP
 import BalloonPOSIX
+import BalloonTLS
 import BusinessMessages
 import GatewayClient
 import Logging
@@ -18,6 +19,7 @@ final class Standby {
     private let logger: Logger
     private var listener: HTTPServer?
     private var gateway: GatewayClient?
+    private var tls: TLSCredentials?
 
     /// Waits with this configuration, which is read again from `source` while it waits when `hasChanged` is set.
     init(
@@ -77,10 +79,7 @@ final class Standby {
         while right == nil, !isStopped(), !Task.isCancelled {
             waits()
             try? await Task.sleep(for: interval)
-            if hasChanged.isSet {
-                configuration.replace(with: latest())
-                gateway?.apply(GatewayConfiguration(configuration.value))
-            }
+            if hasChanged.isSet { await apply(latest()) }
             do { right = try await attempt() } catch {
                 await end()
                 throw error
@@ -91,10 +90,21 @@ final class Standby {
     }
 
     /// Ends the listener, so that the server can bind its address.
+    ///
+    /// A message that waits has its answer soon, because this server reads it. When the server is stopped instead, the sender sees its
+    /// connection end, and tries another server.
     func end() async {
-        // Without an owner that serves, a message waits only for its commit.
         await listener?.stop(within: .seconds(3))
         listener = nil
+    }
+
+    private func apply(_ new: ServerConfiguration) async {
+        configuration.replace(with: new)
+        gateway?.apply(GatewayConfiguration(configuration.value))
+        await listener?.apply(configuration.http, toListener: 0)
+        do throws(TLSError) { try tls?.reload() } catch {
+            logger.error("the standby keeps its earlier certificate", metadata: ["reason": "\(error)"])
+        }
     }
 
     /// Returns the configuration of the source as it is now; the last one without errors, after a log line, when it has some.
@@ -120,13 +130,14 @@ final class Standby {
             }
         }
         let webhook = try intake.map(webhook)
+        tls = try configuration.tls?.credentials()
         let server = try HTTPServer(
             listeners: [
                 HTTPListener(
                     configuration.listen,
                     routes: [HTTPRoute(.get, "/livez") { _, _ in HTTPResponse(.ok, text: "ok\n") }]
                         + (webhook.map { [$0] } ?? []) + others,
-                    limits: configuration.http, tls: try configuration.tls?.credentials())
+                    limits: configuration.http, tls: tls)
             ], shards: 1, logger: logger)
         await end()
         let addresses = try await server.start()
@@ -142,8 +153,11 @@ final class Standby {
             configuration: GatewayConfiguration(configuration.value), logger: logger)
         self.gateway = gateway
         let fetcher = PayloadFetcher(gateway, logger: logger)
-        let isServed = { @Sendable [configuration] business in configuration[business] != nil }
-        return WebhookRoute.make(configuration, isServed: isServed, observer: observer) {
+        // A business that the owner's configuration may have already is not unknown.
+        let refusal = { @Sendable [configuration] (business: BusinessID) -> InboundRefusal? in
+            configuration[business] == nil ? .unknownToStandby : nil
+        }
+        return WebhookRoute.make(configuration, refusal: refusal, observer: observer) {
             message, completion in
             let fetch: Intake.Fetch = {
                 await fetcher.fetch(

@@ -218,6 +218,19 @@ package final class Store: Sendable {
         deduplicator.append(message, to: journal, isPrompt: isPrompt, completion: completion)
     }
 
+    /// Stores customers' messages that another server took: all of them or none, whatever limits are reached.
+    ///
+    /// Calls the completion once for each, as ``append(_:isPrompt:completion:)`` does.
+    package func append(taken messages: [ReceivedMessage], completion: @escaping AppendCompletion) {
+        deduplicator.append(taken: messages, to: journal, completion: completion)
+    }
+
+    /// The limit that a message reaches at present; nil when it would be stored.
+    package func limit(of message: ReceivedMessage) -> StoreError? {
+        do throws(StoreError) { try deduplicator.checkLimits(of: message) } catch { return error }
+        return nil
+    }
+
     /// Starts writing the messages that were appended with `isPrompt` set to false; fast when there are none.
     package func beginWriting() { journal.begin() }
 

@@ -13,8 +13,10 @@ package final class Intake: Sendable {
     package typealias Fetch = @Sendable () async -> [UInt8]?
 
     private struct Message {
+        /// The name of the row, so that a transaction whose outcome is unknown is made again.
+        let key = Int64.random(in: .min ... .max)
         let content: [UInt8]
-        let fetch: Fetch?
+        var fetch: Fetch?
         let arrived: Duration
         let completion: @Sendable (Bool) -> Void
     }
@@ -25,7 +27,10 @@ package final class Intake: Sendable {
         /// The messages that the owner has not read yet, by the numbers of their rows.
         var waiting: [Int64: Message] = [:]
         var contentBytes = 0
-        var fetches = 0
+        /// The messages that were answered since an owner served.
+        var answered = 0
+        var fetches = Deque<(number: Int64, fetch: Fetch)>()
+        var runningFetches = 0
         var isWorking = false
         var isFailing = false
         var pause = Backoff(from: .milliseconds(5), to: .milliseconds(100))
@@ -34,7 +39,9 @@ package final class Intake: Sendable {
     private let settings: ReplicaSettings
     private let logger: Logger
     private let connection: ReplicaConnection
+    private let fetchConnection: ReplicaConnection
     private let queue = DispatchQueue(label: "balloon.replica.intake")
+    private let fetchQueue = DispatchQueue(label: "balloon.replica.fetch")
     private let state = Mutex(State())
 
     private static let maximumMessages = 1_024
@@ -44,21 +51,24 @@ package final class Intake: Sendable {
     private static let maximumFetches = 32
     /// How long the owner has time to read a message and to fetch that itself.
     private static let fetchDelay = Duration.milliseconds(500)
-    /// How many rows may wait for an owner that does not come.
-    private static let maximumRows = 1_000_000
+    /// How many messages may be answered without an owner.
+    private static let maximumAnswered = 1_000_000
+    /// The longest wait, which is shorter than the time that the HTTP server has for an answer.
+    private static let maximumWait = Duration.seconds(50)
 
     /// Creates an intake, which connects at the first message.
     package init(_ settings: ReplicaSettings, logger: Logger) {
         (self.settings, self.logger) = (settings, logger)
-        connection = ReplicaConnection { () throws(PostgresError) in
+        let connect = { @Sendable () throws(PostgresError) in
             try PostgresConnection(settings.url, name: "balloon intake")
         }
+        (connection, fetchConnection) = (ReplicaConnection(connect), ReplicaConnection(connect))
     }
 
     /// Keeps a message; `completion` is called once, from any thread, with false when the sender must try again.
     ///
-    /// That is at once when too many messages wait, after three seconds without a database, and after the lease and five seconds when the
-    /// owner does not read. Such a message may be kept nevertheless. `fetch` is called for a message that no owner reads at once.
+    /// That is at once when too many messages wait or the owner refuses it, after some seconds without a database, and after the lease and
+    /// five seconds when the owner does not read. Such a message may be kept nevertheless. `fetch` is called for a message that no owner reads at once.
     package func keep(
         _ content: [UInt8], fetch: Fetch? = nil, completion: @escaping @Sendable (Bool) -> Void
     ) {
@@ -80,10 +90,9 @@ package final class Intake: Sendable {
     /// Commits what is new, and asks for what waits, until nothing is left.
     private func work() {
         do throws(PostgresError) {
-            try commitNew()
+            note(try commitNew() ? nil : "the store has no owner that reads messages")
             try endWaits()
-            note(nil)
-        } catch { note(error) }
+        } catch { note("\(error)") }
         refuseOverdue()
         let pause = state.withLock { state -> Duration? in
             state.isWorking = !state.new.isEmpty || !state.waiting.isEmpty
@@ -95,17 +104,17 @@ package final class Intake: Sendable {
     }
 
     /// Logs the first of several failures.
-    private func note(_ error: PostgresError?) {
+    private func note(_ reason: String?) {
         let wasFailing = state.withLock { state in
-            defer { state.isFailing = error != nil }
+            defer { state.isFailing = reason != nil }
             return state.isFailing
         }
-        guard let error, !wasFailing else { return }
-        logger.error("messages cannot be kept for the owner of the store", metadata: ["reason": "\(error)"])
+        guard let reason, !wasFailing else { return }
+        logger.error("messages cannot be kept for the owner of the store", metadata: ["reason": "\(reason)"])
     }
 
-    /// Commits the oldest new messages.
-    private func commitNew() throws(PostgresError) {
+    /// Commits the oldest new messages, or refuses them and returns false.
+    private func commitNew() throws(PostgresError) -> Bool {
         let batch = state.withLock { state in
             var sizeBytes = 0
             return Array(
@@ -114,75 +123,111 @@ package final class Intake: Sendable {
                     return sizeBytes < Self.batchBytes
                 })
         }
-        if batch.isEmpty { return }
-        // The lock makes a server that begins to serve wait for this transaction, so that it reads the rows. A server of an earlier
-        // version never has its epoch in `intake`, and would not read them.
+        if batch.isEmpty { return true }
+        // An owner that begins to serve locks the table before, so it reads the rows of a transaction that did not see it serve. An owner of
+        // an earlier version never has its epoch in `intake`, and reads none.
         let rows = try connection.run(
             """
-            WITH owner AS MATERIALIZED (SELECT serves FROM balloon.owner WHERE intake = epoch FOR SHARE)
-            INSERT INTO balloon.intake (content)
-            SELECT content FROM owner, unnest($1::bytea[]) WITH ORDINALITY AS new (content, place)
-            WHERE coalesce((SELECT max(number) - min(number) FROM balloon.intake), 0) < \(Self.maximumRows)
-            ORDER BY place RETURNING number, (SELECT serves::int::bigint FROM owner)
-            """, [.pieces(batch.map { settings.form.write($0.content) })], name: "keep")
-        let isServed = rows.first?[1].number == 1
+            INSERT INTO balloon.intake (key, content) SELECT key, content
+            FROM balloon.owner, unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS new (key, content, place)
+            WHERE intake = epoch AND (serves OR $3::bigint < \(Self.maximumAnswered)) ORDER BY place
+            ON CONFLICT (key) DO UPDATE SET key = excluded.key
+            RETURNING key, number, (SELECT serves::int::bigint FROM balloon.owner)
+            """,
+            [
+                .numbers(batch.map(\.key)), .pieces(batch.map { settings.form.write($0.content) }),
+                .number(Int64(state.withLock(\.answered))),
+            ], name: "keep")
+        let isServed = rows.first?[2].number == 1
+        let numbers = Dictionary(rows.map { ($0[0].number, $0[1].number) }) { first, _ in first }
         state.withLock { state in
             state.pause.reset()
-            for _ in batch { _ = state.new.popFirst() }
-            if isServed { for (row, message) in zip(rows, batch) { state.waiting[row[0].number] = message } }
-        }
-        for (row, message) in zip(rows, batch) {
-            if let fetch = message.fetch {
-                replace(row[0].number, after: isServed ? Self.fetchDelay : .zero, by: fetch)
+            state.answered = isServed ? 0 : state.answered + rows.count
+            for message in batch {
+                _ = state.new.popFirst()
+                guard let number = numbers[message.key] else { continue }
+                if isServed {
+                    state.waiting[number] = message
+                } else if let fetch = message.fetch {
+                    state.fetches.append((number, fetch))
+                }
             }
         }
+        if isServed { fetchLater(batch.filter { $0.fetch != nil }.compactMap { numbers[$0.key] }) }
+        runFetches()
         if !isServed { end(batch, isKept: !rows.isEmpty) }
+        return !rows.isEmpty
     }
 
-    /// Replaces the content of a row that the owner has not read by then.
-    private func replace(_ number: Int64, after delay: Duration, by fetch: @escaping Fetch) {
-        let isBegun = state.withLock { state in
-            guard state.fetches < Self.maximumFetches else { return false }
-            state.fetches += 1
-            return true
-        }
-        guard isBegun else { return }
-        Task {
-            defer { state.withLock { $0.fetches -= 1 } }
-            if delay > .zero {
-                try? await Task.sleep(for: delay)
-                guard state.withLock({ $0.waiting[number] != nil }) else { return }
-            }
-            guard let content = await fetch() else { return }
-            await queue.run { [settings, connection] in
-                // Without a database the owner tries to fetch it.
-                _ = try? connection.run(
-                    "UPDATE balloon.intake SET content = $2 WHERE number = $1",
-                    [.number(number), .bytes(settings.form.write(content))], within: .seconds(30))
-            }
-        }
-    }
-
-    /// Ends the waits for rows that the owner has read, or that the next owner will read before it serves.
+    /// Ends the waits for rows that the owner has read or refused, or that the next owner will read before it serves.
     private func endWaits() throws(PostgresError) {
         let numbers = state.withLock { Array($0.waiting.keys) }
         if numbers.isEmpty { return }
         let rows = try connection.run(
             """
-            SELECT (o.intake = o.epoch AND NOT o.serves)::int::bigint, coalesce(i.number, 0)
+            SELECT (o.intake = o.epoch AND NOT o.serves)::int::bigint, coalesce(i.number, 0), coalesce(i.refused, false)::int::bigint
             FROM balloon.owner o LEFT JOIN balloon.intake i ON i.number = ANY($1)
             """, [.numbers(numbers)], name: "wait")
         let isOpen = rows.first?[0].number == 1
         let left = Set(rows.map { $0[1].number })
+        let refused = rows.filter { $0[2].number == 1 }.map { $0[1].number }
+        if !refused.isEmpty {
+            try connection.run("DELETE FROM balloon.intake WHERE number = ANY($1)", [.numbers(refused)])
+            end(take(refused), isKept: false)
+        }
+        if isOpen { fetch(numbers.filter(left.contains)) }
         let kept = take(numbers.filter { isOpen || !left.contains($0) })
         if !kept.isEmpty { state.withLock { $0.pause.reset() } }
         end(kept, isKept: true)
     }
 
+    /// Fetches the rest of messages that the owner has not read by then.
+    private func fetchLater(_ numbers: [Int64]) {
+        if numbers.isEmpty { return }
+        queue.asyncAfter(deadline: .now() + Self.fetchDelay.dispatchInterval) { self.fetch(numbers) }
+    }
+
+    /// Fetches the rest of those messages that still wait.
+    private func fetch(_ numbers: [Int64]) {
+        state.withLock { state in
+            for number in numbers {
+                if let fetch = state.waiting[number]?.fetch.take() { state.fetches.append((number, fetch)) }
+            }
+        }
+        runFetches()
+    }
+
+    private func runFetches() {
+        while let (number, fetch) = nextFetch() {
+            Task {
+                if let content = await fetch() {
+                    await fetchQueue.run { [settings, fetchConnection] in
+                        // Without a database, the owner tries to fetch it.
+                        _ = try? fetchConnection.run(
+                            "UPDATE balloon.intake SET content = $2 WHERE number = $1",
+                            [.number(number), .bytes(settings.form.write(content))], within: .seconds(30))
+                    }
+                }
+                state.withLock { $0.runningFetches -= 1 }
+                runFetches()
+            }
+        }
+    }
+
+    private func nextFetch() -> (number: Int64, fetch: Fetch)? {
+        state.withLock { state in
+            guard state.runningFetches < Self.maximumFetches, let next = state.fetches.popFirst() else {
+                return nil
+            }
+            state.runningFetches += 1
+            return next
+        }
+    }
+
     /// Refuses what has waited for too long, and removes its rows.
     private func refuseOverdue() {
         let now = SystemClock.sinceBoot()
-        let longest = settings.lease + .seconds(5)
+        let longest = min(settings.lease + .seconds(5), Self.maximumWait)
         let (refused, overdue) = state.withLock { state in
             var refused: [Message] = []
             while let first = state.new.first, now - first.arrived > settings.patience {

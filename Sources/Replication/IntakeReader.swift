@@ -3,65 +3,79 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// Reads the messages that other servers took for the owner: see ``Intake``.
-final class IntakeReader: Sendable {
-    /// Stores a message, and calls the completion, with false when it must be tried again; returns false when it is none.
-    typealias Storing = @Sendable ([UInt8], _ completion: @escaping @Sendable (Bool) -> Void) -> Bool
+/// The owner's store, for the messages that other servers took.
+package protocol TakenMessageStore: Sendable {
+    associatedtype Message: Sendable
 
+    /// Returns the message; nil for bytes that are none.
+    func read(_ content: [UInt8]) -> Message?
+    /// Whether a message that was not answered is refused at present.
+    func refuses(_ message: Message) -> Bool
+    /// Stores all messages or none; calls the completion once for each.
+    func store(_ messages: [Message], completion: @escaping @Sendable (_ isStored: Bool) -> Void)
+}
+
+/// Reads the messages that other servers took for the owner: see ``Intake``.
+///
+/// First it reads what they answered without an owner. Then it makes them wait for this server, and continues.
+final class IntakeReader<Store: TakenMessageStore>: Sendable {
     private struct State {
-        /// The last row of a message that may have been answered before this server served; nil before it serves.
+        /// The last row of a message that may have been answered without an owner; nil until the others wait for this server.
         var answered: Int64?
+        /// Whether all those are read.
+        var isServing = false
         var isEnded = false
         var isFailing = false
-        /// The rows that cannot be opened; they stay where they are.
-        var unreadable: Set<Int64> = []
+        var progress = SystemClock.sinceBoot()
         var count = 0
-        /// Called when the answered messages are read.
-        var whenRead: (@Sendable () -> Void)?
         var pause = Backoff(from: .milliseconds(5), to: .milliseconds(100))
+        /// Rows up to this one were read a minute ago.
+        var floor: Int64 = 0
+        /// The greatest number at present, and at the latest reading from the beginning.
+        var last: (now: Int64, then: Int64) = (0, 0)
+        var readFromBeginning = Duration.zero
     }
 
     private let epoch: Int64
     private let form: PieceForm
     private let logger: Logger
     private let connection: ReplicaConnection
-    private let store: Storing
-    private let queue = DispatchQueue(label: "balloon.replica.intake")
+    private let store: Store
+    private let queue = DispatchQueue(label: "balloon.replica.intake-reader")
+    private let began = SystemClock.sinceBoot()
     private let state = Mutex(State())
 
-    /// How many rows are read at once; each has at most the 10 MiB of a message.
-    private static let batchMessages = 16
-    private static let maximumUnreadable = 1_000
+    private static var pageMessages: Int { 64 }
+    private static var pageBytes: Int { 4 << 20 }
+    private static var patience: Duration { .seconds(30) }
+    /// How long rows are read before the others wait.
+    private static var longestStart: Duration { .seconds(2) }
 
     init(
         epoch: Int64, form: PieceForm, connection: ReplicaConnection, logger: Logger,
-        store: @escaping Storing
+        store: Store
     ) {
         (self.epoch, self.form, self.connection) = (epoch, form, connection)
         (self.logger, self.store) = (logger, store)
     }
 
-    /// Begins to read; returns false when the messages that were answered until now were not read within `limit`.
-    ///
-    /// From then on, the other servers wait until their messages were read.
-    func begin(within limit: Duration) async -> Bool {
-        let end: Void? = await Task {
-            await withCheckedContinuation { continuation in
-                state.withLock { $0.whenRead = { continuation.resume() } }
-                queue.async { self.work() }
+    /// Returns true when this server may take messages itself, and false when `isStopped` returns true before.
+    func begin(until isStopped: () -> Bool) async throws(ReplicaError) -> Bool {
+        queue.async { self.work() }
+        while true {
+            let (isServing, progress) = state.withLock { ($0.isServing, $0.progress) }
+            if isServing || isStopped() { return isServing }
+            guard SystemClock.sinceBoot() - progress < Self.patience else {
+                throw .unreachable("the messages that other servers took cannot be read")
             }
-        }.value(within: limit)
-        return end != nil
+            try? await Task.sleep(for: .milliseconds(10))
+        }
     }
 
     /// Ends the reading; from then on, rows are for the next owner, and the other servers need not wait any more.
     func end() async {
+        state.withLock { $0.isEnded = true }
         await queue.run {
-            let whenRead = self.state.withLock { state in
-                state.isEnded = true
-                return state.whenRead.take()
-            }
-            whenRead?()
             // Without a database, they wait until the store is released.
             _ = try? self.connection.run(
                 "UPDATE balloon.owner SET serves = false WHERE epoch = $1", [.number(self.epoch)])
@@ -70,90 +84,129 @@ final class IntakeReader: Sendable {
 
     private func work() {
         if state.withLock(\.isEnded) { return }
-        let pause: Duration
-        do throws(PostgresError) {
-            let isProgress = try read()
-            pause = state.withLock { state in
-                state.isFailing = false
-                if isProgress { state.pause.reset() }
-                return isProgress ? .zero : state.pause.fail()
+        var reason: String?
+        var isProgress = false
+        do throws(PostgresError) { isProgress = try readPage() } catch { reason = "\(error)" }
+        let (pause, isNew) = state.withLock { state in
+            defer { state.isFailing = reason != nil }
+            if isProgress {
+                state.pause.reset()
+                state.progress = SystemClock.sinceBoot()
             }
-        } catch {
-            let wasFailing = state.withLock { state in
-                defer { state.isFailing = true }
-                return state.isFailing
-            }
-            if !wasFailing {
-                logger.error(
-                    "the messages that other servers took cannot be read", metadata: ["reason": "\(error)"])
-            }
-            pause = .milliseconds(200)
+            return (isProgress ? .zero : state.pause.fail(), reason != nil && !state.isFailing)
+        }
+        if isNew, let reason {
+            logger.error(
+                "the messages that other servers took cannot be read", metadata: ["reason": "\(reason)"])
         }
         queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { [weak self] in self?.work() }
     }
 
-    /// Reads the oldest rows, stores their messages in order, and removes them; returns false when there was nothing to do.
-    private func read() throws(PostgresError) -> Bool {
-        let answered = try opened()
-        let unreadable = state.withLock(\.unreadable)
-        let rows = try connection.run(
-            """
-            SELECT number, content FROM balloon.intake WHERE number <> ALL($1) ORDER BY number
-            LIMIT \(Self.batchMessages)
-            """, [.numbers(unreadable.sorted())], name: "read", within: .seconds(30))
-        if rows.first.map({ $0[0].number > answered }) ?? true { endWait() }
-        if rows.isEmpty { return false }
-        let stored = Mutex<[Int64]>([])
-        let group = DispatchGroup()
+    /// Stores the messages of the oldest rows, all or none, and removes the rows; returns whether it did anything.
+    private func readPage() throws(PostgresError) -> Bool {
+        let rows = try rows()
+        let answered = state.withLock(\.answered)
+        var messages: [Store.Message] = []
+        var (read, refused, unreadable): ([Int64], [Int64], [Int64]) = ([], [], [])
         for row in rows {
             let number = row[0].number
-            group.enter()
-            let content = try? form.read(row[1].content)
-            let isReadable = content.map { content in
-                store(content) { isStored in
-                    if isStored { stored.withLock { $0.append(number) } }
-                    group.leave()
+            if let content = try? form.read(row[1].content), let message = store.read(content) {
+                let isAnswered = answered.map { number <= $0 } ?? true
+                if !isAnswered, store.refuses(message) {
+                    refused.append(number)
+                } else {
+                    messages.append(message)
+                    read.append(number)
                 }
+            } else {
+                unreadable.append(number)
             }
-            guard isReadable != true else { continue }
+        }
+        try refuse(unreadable, refused)
+        guard isStored(messages) else { return false }
+        if !read.isEmpty {
+            try connection.run(
+                "DELETE FROM balloon.intake WHERE number = ANY($1)", [.numbers(read)], name: "remove")
+            state.withLock { $0.count += read.count }
+        }
+        // Others may add rows as fast as this server reads them, so it makes them wait after some seconds.
+        if answered == nil,
+            rows.count < Self.pageMessages || SystemClock.sinceBoot() - began > Self.longestStart
+        {
+            try serve()
+            return true
+        }
+        if let answered, rows.first.map({ $0[0].number > answered }) ?? true { endAnswered() }
+        return !rows.isEmpty
+    }
+
+    /// The oldest rows, at least one and at most a page.
+    ///
+    /// It looks at the rows behind those of a minute ago, and once a minute at all: removed rows stay in the table for as long as
+    /// any transaction of the database is older, such as a dump.
+    private func rows() throws(PostgresError) -> [[PostgresValue]] {
+        let now = SystemClock.sinceBoot()
+        let floor = state.withLock { state -> Int64 in
+            guard now - state.readFromBeginning > .seconds(60) else { return state.floor }
+            (state.floor, state.last.then, state.readFromBeginning) = (state.last.then, state.last.now, now)
+            return 0
+        }
+        let rows = try connection.run(
+            """
+            SELECT number, content FROM (
+                SELECT number, content, sum(length(content)) OVER (ORDER BY number) - length(content) AS before FROM (
+                    SELECT number, content FROM balloon.intake WHERE number > $1 AND NOT refused
+                    ORDER BY number LIMIT \(Self.pageMessages)) AS page) AS sums
+            WHERE before < \(Self.pageBytes) ORDER BY number
+            """, [.number(floor)], name: "read")
+        if let last = rows.last?[0].number { state.withLock { $0.last.now = max($0.last.now, last) } }
+        return rows
+    }
+
+    private func isStored(_ messages: [Store.Message]) -> Bool {
+        if messages.isEmpty { return true }
+        let areStored = Mutex(true)
+        let group = DispatchGroup()
+        for _ in messages { group.enter() }
+        store.store(messages) { isStored in
+            if !isStored { areStored.withLock { $0 = false } }
             group.leave()
-            leave(number)
         }
         group.wait()
-        let numbers = stored.withLock(\.self)
-        if numbers.isEmpty { return false }
-        try connection.run(
-            "DELETE FROM balloon.intake WHERE number = ANY($1)", [.numbers(numbers)], name: "remove")
-        state.withLock { $0.count += numbers.count }
-        return true
+        return areStored.withLock(\.self)
     }
 
-    /// Returns the last row of a message that may have been answered without an owner; makes the others wait for this one.
-    private func opened() throws(PostgresError) -> Int64 {
-        if let answered = state.withLock(\.answered) { return answered }
-        // It waits for the transactions that saw no owner serve, so their rows are there afterwards.
+    /// Marks rows, so that they are not read again; each ``Intake`` removes those that it waits for.
+    private func refuse(_ unreadable: [Int64], _ refused: [Int64]) throws(PostgresError) {
+        if unreadable.isEmpty, refused.isEmpty { return }
+        try connection.run(
+            "UPDATE balloon.intake SET refused = true WHERE number = ANY($1)",
+            [.numbers(unreadable + refused)])
+        for number in unreadable {
+            logger.error(
+                "a message that another server took cannot be read; its \"sealKey\" or its version differs from this server's",
+                metadata: ["number": "\(number)"])
+        }
+    }
+
+    /// Makes the others wait for this server.
+    private func serve() throws(PostgresError) {
+        // The lock waits for the transactions that saw no owner serve, and they do not pass it.
+        try connection.run("BEGIN")
+        try connection.run("LOCK TABLE balloon.intake IN SHARE MODE")
         try connection.run("UPDATE balloon.owner SET serves = true WHERE epoch = $1", [.number(epoch)])
         let rows = try connection.run("SELECT coalesce(max(number), 0) FROM balloon.intake")
-        let answered = rows.first?[0].number ?? 0
-        state.withLock { $0.answered = answered }
-        return answered
+        try connection.run("COMMIT")
+        state.withLock { $0.answered = rows.first?[0].number ?? 0 }
     }
 
-    private func endWait() {
-        let (count, whenRead) = state.withLock { ($0.count, $0.whenRead.take()) }
-        guard let whenRead else { return }
-        if count > 0 {
-            logger.notice(
-                "messages read that other servers took without an owner", metadata: ["count": "\(count)"])
+    private func endAnswered() {
+        let count = state.withLock { state -> Int in
+            defer { state.isServing = true }
+            return state.isServing ? 0 : state.count
         }
-        whenRead()
-    }
-
-    /// Leaves a row where it is until the server starts again.
-    private func leave(_ number: Int64) {
-        state.withLock { if $0.unreadable.count < Self.maximumUnreadable { $0.unreadable.insert(number) } }
-        logger.error(
-            "a message that another server took cannot be read; its \"sealKey\" or its version differs from this server's",
-            metadata: ["number": "\(number)"])
+        if count == 0 { return }
+        logger.notice(
+            "messages stored that other servers took without an owner", metadata: ["count": "\(count)"])
     }
 }

@@ -29,7 +29,7 @@ package final class OwnedStore: Sendable {
         var isAnswering = true
         var isReleased = false
         var isCertain = true
-        var intake: IntakeReader?
+        var endMessages: (@Sendable () async -> Void)?
     }
 
     private static let markInterval = Duration.seconds(30)
@@ -79,22 +79,20 @@ package final class OwnedStore: Sendable {
 
     /// Reads the messages that other servers took, also before this one became the owner, and continues until ``endMessages()``.
     ///
-    /// `store` stores a message, calls its completion, with false when it must be tried again, and returns false without a call for
-    /// bytes that are none. Throws when those were not read within 30 seconds.
+    /// Returns true when this server may take messages itself, and false when `isStopped` returns true before. Throws when nothing
+    /// can be read for 30 seconds.
     package func readMessages(
-        _ store: @escaping @Sendable ([UInt8], _ completion: @escaping @Sendable (Bool) -> Void) -> Bool
-    ) async throws(ReplicaError) {
+        into store: some TakenMessageStore, until isStopped: () -> Bool
+    ) async throws(ReplicaError) -> Bool {
         let reader = IntakeReader(
-            epoch: epoch, form: settings.form, connection: Self.connection(settings, "balloon intake"),
+            epoch: epoch, form: settings.form, connection: Self.connection(settings, "balloon reader"),
             logger: logger, store: store)
-        state.withLock { $0.intake = reader }
-        guard await reader.begin(within: .seconds(30)) else {
-            throw .unreachable("the messages that other servers took were not read in time")
-        }
+        state.withLock { $0.endMessages = reader.end }
+        return try await reader.begin(until: isStopped)
     }
 
     /// Leaves messages to the next owner; this server takes none itself any more.
-    package func endMessages() async { await state.withLock(\.intake)?.end() }
+    package func endMessages() async { await state.withLock(\.endMessages)?() }
 
     /// The facts that an operator watches.
     package struct Figures: Sendable {

@@ -104,6 +104,16 @@ package actor Replica {
         } catch { throw ReplicaError(error) }
     }
 
+    /// How many messages wait for an owner, and how many no owner could store; reads only.
+    package static func takenMessages(_ url: String) throws(ReplicaError) -> (waiting: Int, refused: Int) {
+        do throws(PostgresError) {
+            let rows = try PostgresConnection(url, name: "balloon status").run(
+                "SELECT count(*) FILTER (WHERE NOT refused), count(*) FILTER (WHERE refused) FROM balloon.intake"
+            )
+            return (Int(rows[0][0].number), Int(rows[0][1].number))
+        } catch { throw ReplicaError(error) }
+    }
+
     /// Seals what is not sealed with the present key, or unseals it without one; returns how many pieces that were.
     ///
     /// The content stays the same, so servers go on meanwhile; each must have the keys of both forms. It can be repeated.

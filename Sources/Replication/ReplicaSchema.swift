@@ -8,7 +8,7 @@
 /// | `replica` | the servers that joined: `beat` is raised by the owner while it lives, `number` is the last change that a follower has |
 /// | `file` | the files of the data directory; `size` is -1 for a removed one; `version` names its pieces, `began` is the change with which this version began to count, `number` the last change |
 /// | `piece` | their content; pieces of another version and behind the size do not count |
-/// | `intake` | the messages that other servers took and that the owner has not read; see ``Intake`` |
+/// | `intake` | the messages that other servers took and that the owner has not read, in the order of `number`; `key` is random, and `refused` says that the owner does not store it; see ``Intake`` |
 enum ReplicaSchema {
     /// The migrations, each in a transaction of its own; they only add.
     private static let migrations = [
@@ -29,7 +29,10 @@ enum ReplicaSchema {
         ALTER TABLE balloon.piece ALTER content SET STORAGE EXTERNAL;
         """,
         """
-        CREATE TABLE balloon.intake (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, content bytea NOT NULL);
+        CREATE TABLE balloon.intake (
+            number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key bigint NOT NULL UNIQUE, content bytea NOT NULL,
+            refused boolean NOT NULL DEFAULT false);
+        ALTER TABLE balloon.intake ALTER content SET STORAGE EXTERNAL;
         ALTER TABLE balloon.owner ADD intake bigint NOT NULL DEFAULT -1, ADD serves boolean NOT NULL DEFAULT false;
         DO $$ DECLARE role text; BEGIN
             FOR role IN SELECT grantee FROM information_schema.role_table_grants

@@ -18,13 +18,13 @@ struct IntakeTests {
         let owned = try #require(try await one.step())
         #expect(try await two.step() == nil)
         let journal = Journal()
-        try await owned.readMessages(journal.store)
+        try await owned.read(journal)
         let intakes = [intake(), intake()]
         for number in 0..<200 {
             let content = Array("\(number)".utf8)
             if number % 3 == 2 {
                 // A message that the owner got itself.
-                _ = journal.store(content) { _ in }
+                journal.append(content)
             } else {
                 #expect(await intakes[number % 3].keeps(content))
             }
@@ -45,7 +45,7 @@ struct IntakeTests {
         let messages = (0..<5).map { [UInt8(10 + $0)] }
         #expect(await intake().keeps(messages[0]))
         let former = Journal()
-        try await owned.readMessages(former.store)
+        try await owned.read(former)
         #expect(former.stored == [messages[0]])
         await owned.endMessages()
         let intake = intake()
@@ -54,7 +54,7 @@ struct IntakeTests {
         for message in messages[3...4] { #expect(await intake.keeps(message)) }
         let next = try #require(try await two.step())
         let journal = Journal()
-        try await next.readMessages(journal.store)
+        try await next.read(journal)
         #expect(former.stored == [messages[0]])
         #expect(journal.stored == Array(messages[1...4]))
         await next.release()
@@ -65,14 +65,8 @@ struct IntakeTests {
     {
         let (one, two) = try (Server(cluster), Server(cluster))
         let owned = try #require(try await one.step())
-        let isDead = Shared(false)
-        try await owned.readMessages { _, completion in
-            completion(!isDead.value)
-            return true
-        }
-        // A killed server reads nothing, and says nothing.
-        owned.endBeats()
-        isDead.value = true
+        try await owned.read(Journal())
+        try await cluster.kill(owned)
         let intake = intake()
         let kept = Shared<[Bool]>([])
         for number in 0..<3 {
@@ -87,22 +81,65 @@ struct IntakeTests {
         }
         #expect(await eventually { kept.value == [true, true, true] })
         let journal = Journal()
-        try await next?.readMessages(journal.store)
+        try await next?.read(journal)
         #expect(journal.stored == [[0], [1], [2]])
         await next?.release()
     }
 
-    @Test func `a message that the owner does not store is refused and removed`() async throws {
-        let one = try Server(cluster)
-        let owned = try #require(try await one.step())
-        let journal = Journal()
-        try await owned.readMessages(journal.store)
-        journal.isFull.value = true
+    @Test func `a message that nobody reads is refused after its time, and removed`() async throws {
+        let owned = try #require(try await Server(cluster).step())
+        try await owned.read(Journal())
+        try await cluster.kill(owned)
         #expect(await intake(lease: .seconds(-4)).keeps([1]) == false)
         #expect(try cluster.number("SELECT count(*) FROM balloon.intake") == 0)
+    }
+
+    @Test func `a message that the owner refuses is refused at once, and one that was answered is stored`()
+        async throws
+    {
+        let owned = try #require(try await Server(cluster).step())
+        let journal = Journal()
+        journal.isFull.value = true
+        #expect(await intake().keeps([1]))
+        try await owned.read(journal)
+        #expect(journal.stored == [[1]])
+        #expect(await intake().keeps([2]) == false)
+        #expect(try cluster.number("SELECT count(*) FROM balloon.intake") == 0)
         journal.isFull.value = false
-        #expect(await intake().keeps([2]))
-        #expect(journal.stored == [[2]])
+        #expect(await intake().keeps([3]))
+        #expect(journal.stored == [[1], [3]])
+        await owned.release()
+    }
+
+    @Test func `messages keep their order when they are not stored at first`() async throws {
+        let owned = try #require(try await Server(cluster).step())
+        let (journal, intake) = (Journal(), intake())
+        journal.failures.value = 3
+        for content: [UInt8] in [[1, 1], [1, 2], [2, 1], [1, 3]] { #expect(await intake.keeps(content)) }
+        try await owned.read(journal)
+        #expect(journal.stored == [[1, 1], [1, 2], [2, 1], [1, 3]])
+        await owned.release()
+    }
+
+    @Test func `a transaction that is made again adds no second row`() async throws {
+        let owned = try #require(try await Server(cluster).step())
+        // It ends the connection after the first commit, before its answer.
+        try cluster.run(
+            """
+            CREATE TABLE ends (number bigint); INSERT INTO ends VALUES (0);
+            CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                UPDATE ends SET number = number + 1;
+                IF (SELECT number FROM ends) = 1 THEN PERFORM pg_sleep(4); END IF;
+                RETURN NULL;
+            END $$;
+            CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON balloon.intake DEFERRABLE INITIALLY DEFERRED
+            FOR EACH ROW EXECUTE FUNCTION lose();
+            """)
+        #expect(await intake(patience: .seconds(60)).keeps([1]))
+        #expect(try await eventually { try cluster.number("SELECT number FROM ends") > 0 })
+        let journal = Journal()
+        try await owned.read(journal)
+        #expect(journal.stored == [[1]])
         await owned.release()
     }
 
@@ -124,12 +161,9 @@ struct IntakeTests {
     }
 
     @Test func `more messages than there is room for are refused at once`() async throws {
-        let one = try Server(cluster)
-        let owned = try #require(try await one.step())
-        try await owned.readMessages { _, completion in
-            completion(false)
-            return true
-        }
+        let owned = try #require(try await Server(cluster).step())
+        try await owned.read(Journal())
+        try await cluster.kill(owned)
         let intake = intake()
         let outcomes = Shared<[Bool]>([])
         for _ in 0..<1_030 { intake.keep([1]) { isKept in outcomes.value.append(isKept) } }
@@ -144,12 +178,12 @@ struct IntakeTests {
         let owned = try #require(try await one.step())
         let (journal, intake) = (Journal(), intake())
         for content: [UInt8] in [[1], Journal.foreign, [2]] { #expect(await intake.keeps(content)) }
-        try cluster.run("INSERT INTO balloon.intake (content) VALUES ('\\x0700')")
-        try await owned.readMessages(journal.store)
+        try cluster.run("INSERT INTO balloon.intake (key, content) VALUES (1, '\\x0700')")
+        try await owned.read(journal)
         #expect(journal.stored == [[1], [2]])
         #expect(await intake.keeps([3]))
         await owned.endMessages()
-        #expect(try cluster.number("SELECT count(*) FROM balloon.intake") == 2)
+        #expect(try cluster.number("SELECT count(*) FROM balloon.intake WHERE refused") == 2)
         await owned.release()
     }
 
@@ -166,7 +200,7 @@ struct IntakeTests {
             try await eventually {
                 try cluster.number("SELECT count(*) FROM balloon.intake WHERE content = '\\x000a'") == 1
             })
-        try await owned.readMessages(journal.store)
+        try await owned.read(journal)
         #expect(await intake.keeps([2], fetch: fetch))
         // The owner has read the second one before half a second is over, or it would be read and fetched.
         #expect(journal.stored == [[10], [2]])
@@ -175,8 +209,25 @@ struct IntakeTests {
         await owned.release()
     }
 
-    private func intake(lease: Duration = Server.lease) -> Intake {
-        Intake(ReplicaSettings(url: cluster.url, lease: lease), logger: LogCollector().logger)
+    @Test func `a payload is fetched when the owner dies before it has read the message`() async throws {
+        let owned = try #require(try await Server(cluster).step())
+        try await owned.read(Journal())
+        try await cluster.kill(owned)
+        async let isKept = intake().keeps([1]) { [10] }
+        #expect(try await eventually { try cluster.number("SELECT count(*) FROM balloon.intake") == 1 })
+        // Another server takes the store before half a second is over.
+        try cluster.run("UPDATE balloon.owner SET epoch = epoch + 1, intake = epoch + 1, serves = false")
+        #expect(await isKept)
+        #expect(
+            try await eventually {
+                try cluster.number("SELECT count(*) FROM balloon.intake WHERE content = '\\x000a'") == 1
+            })
+    }
+
+    private func intake(lease: Duration = Server.lease, patience: Duration = .seconds(3)) -> Intake {
+        var settings = ReplicaSettings(url: cluster.url, lease: lease)
+        settings.patience = patience
+        return Intake(settings, logger: LogCollector().logger)
     }
 }
 
@@ -188,18 +239,42 @@ extension Intake {
     }
 }
 
+extension OwnedStore {
+    fileprivate func read(_ journal: Journal) async throws {
+        #expect(try await readMessages(into: journal, until: { false }))
+    }
+}
+
+extension Cluster {
+    /// Leaves the database as a server that is killed does: it reads no messages, but says that it serves.
+    fileprivate func kill(_ owned: OwnedStore) async throws {
+        owned.endBeats()
+        await owned.endMessages()
+        try run("UPDATE balloon.owner SET serves = true")
+    }
+}
+
 /// The messages that an owner has stored.
-private final class Journal: Sendable {
+private final class Journal: TakenMessageStore {
     /// The bytes that are no message.
     static let foreign: [UInt8] = [255]
     private let contents = Shared<[[UInt8]]>([])
+    /// Whether it refuses messages that were not answered.
     let isFull = Shared(false)
+    /// How often it stores nothing at first.
+    let failures = Shared(0)
     var stored: [[UInt8]] { contents.value }
 
-    @Sendable func store(_ content: [UInt8], _ completion: @escaping @Sendable (Bool) -> Void) -> Bool {
-        if content == Self.foreign { return false }
-        if !isFull.value { contents.value.append(content) }
-        completion(!isFull.value)
-        return true
+    func append(_ content: [UInt8]) { contents.value.append(content) }
+
+    func read(_ content: [UInt8]) -> [UInt8]? { content == Self.foreign ? nil : content }
+
+    func refuses(_ content: [UInt8]) -> Bool { isFull.value }
+
+    func store(_ messages: [[UInt8]], completion: @escaping @Sendable (Bool) -> Void) {
+        failures.value -= 1
+        let isStored = failures.value < 0
+        if isStored { contents.value += messages }
+        for _ in messages { completion(isStored) }
     }
 }

@@ -143,6 +143,7 @@ struct ReplicaTests {
             // The first call waits for three seconds; the others would, too.
             #expect(ContinuousClock.now - began < .seconds(30))
         }
+        #expect(await eventually { owned.figures.failures > 0 })
         try other.runAll("ROLLBACK")
         #expect(await eventually { owned.figures.waitingFiles == 0 })
         try await onThread { try File(one.path("journal"), for: .appending).synchronizeData() }

@@ -13,13 +13,14 @@ package enum WebhookRoute {
     ) -> HTTPRoute {
         // The message waits for the journal's next batch. The writer is woken once for all requests that arrived together.
         make(
-            configuration, isServed: isServed, observer: observer, endBurst: { store.beginWriting() },
+            configuration, refusal: { isServed($0) ? nil : .unknownBusiness }, observer: observer,
+            endBurst: { store.beginWriting() },
             store: { store.append($0, isPrompt: false, completion: $1) })
     }
 
     /// Creates the route, with a pipeline for each shard that passes valid messages to `store`.
     static func make(
-        _ configuration: CurrentConfiguration, isServed: @escaping @Sendable (BusinessID) -> Bool,
+        _ configuration: CurrentConfiguration, refusal: @escaping @Sendable (BusinessID) -> InboundRefusal?,
         observer: any StageObserver, endBurst: (@Sendable () -> Void)? = nil,
         store: @escaping @Sendable (ReceivedMessage, @escaping AppendCompletion) -> Void
     ) -> HTTPRoute {
@@ -28,7 +29,7 @@ package enum WebhookRoute {
             endBurst: endBurst,
             makeHandlers: { _ in
                 let pipeline = InboundPipeline(
-                    configuration, isServed: isServed, store: store, observer: observer,
+                    configuration, refusal: refusal, store: store, observer: observer,
                     references: ReferenceSequence())
                 return HTTPRoute.Handlers(admit: pipeline.admit, handle: pipeline.receive)
             })

@@ -11,7 +11,7 @@ final class InboundPipeline {
     private let authenticator: WebhookAuthenticator
     private let decompressor = GzipDecompressor()
     private let configuration: CurrentConfiguration
-    private let isServed: @Sendable (BusinessID) -> Bool
+    private let refusal: @Sendable (BusinessID) -> InboundRefusal?
     private let store: @Sendable (ReceivedMessage, @escaping AppendCompletion) -> Void
     private let observer: any StageObserver
     private var references: ReferenceSequence
@@ -23,13 +23,13 @@ final class InboundPipeline {
 
     init(
         _ configuration: CurrentConfiguration,
-        isServed: @escaping @Sendable (BusinessID) -> Bool,
+        refusal: @escaping @Sendable (BusinessID) -> InboundRefusal?,
         store: @escaping @Sendable (ReceivedMessage, @escaping AppendCompletion) -> Void,
         observer: any StageObserver, references: ReferenceSequence
     ) {
         self.configuration = configuration
         authenticator = WebhookAuthenticator(configuration)
-        self.isServed = isServed
+        self.refusal = refusal
         self.store = store
         self.observer = observer
         self.references = references
@@ -118,7 +118,7 @@ final class InboundPipeline {
         } catch {
             throw .badEnvelope(error)
         }
-        guard isServed(envelope.business) else { throw .unknownBusiness }
+        if let refusal = refusal(envelope.business) { throw refusal }
         return (envelope, document)
     }
 

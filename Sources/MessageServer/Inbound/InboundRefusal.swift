@@ -28,6 +28,8 @@ enum InboundRefusal: Error, Sendable, Equatable {
     case badEnvelope(EnvelopeError)
     /// No business has this `destination-id`.
     case unknownBusiness
+    /// No business has this `destination-id` in the configuration of a server that does not own the store; the owner's may have it.
+    case unknownToStandby
 
     var status: HTTPStatus {
         switch self {
@@ -37,6 +39,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .repeatedCoding, .badGzip, .badJSON, .badEnvelope: .badRequest
         case .inflatedTooLarge: .contentTooLarge
         case .unknownBusiness: .notFound
+        case .unknownToStandby: .serviceUnavailable
         }
     }
 
@@ -54,7 +57,7 @@ enum InboundRefusal: Error, Sendable, Equatable {
         case .inflatedTooLarge: "the body inflates to more than its limit"
         case .badJSON(let reason, let offset): "the body is not JSON: \(reason) at byte \(offset)"
         case .badEnvelope(let error): "the envelope is malformed: \(error.reason)"
-        case .unknownBusiness: "no business has this destination-id"
+        case .unknownBusiness, .unknownToStandby: "no business has this destination-id"
         }
     }
 

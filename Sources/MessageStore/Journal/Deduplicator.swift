@@ -85,10 +85,7 @@ final class Deduplicator: Sendable {
                 return (.duplicate, false)
             case .absent:
                 do throws(StoreError) {
-                    // Messages that wait for their sync are not counted here; the journal limits their bytes.
-                    let maximum = maximumPendingDeliveries.load(ordering: .relaxed)
-                    if scheduler.pendingCount >= maximum { throw .tooManyPending(maximum: maximum) }
-                    if let quota = reachedQuota(of: message) { throw .quotaReached(maximum: quota) }
+                    try checkLimits(of: message)
                     try journal.append(
                         JournalEntry(record: record, waiter: .sender(accepted, completion)),
                         isPrompt: isPrompt)
@@ -101,6 +98,45 @@ final class Deduplicator: Sendable {
         }
         if let answer { completion(answer) }
         return isAppended
+    }
+
+    /// Journals the customers' messages that are not known, in one batch.
+    func append(
+        taken messages: [ReceivedMessage], to journal: Journal, completion: @escaping AppendCompletion
+    ) {
+        let accepted = messages.map {
+            AcceptedMessage(key: $0.key, message: $0, conversation: $0.conversation)
+        }
+        var (entries, duplicates) = ([JournalEntry](), 0)
+        let failure = index.withLock { index -> StoreError? in
+            for one in accepted {
+                switch index.claim(one.key, at: one.message.receivedAt, completion) {
+                case .durable: duplicates += 1
+                case .waiting: break
+                case .absent:
+                    entries.append(
+                        JournalEntry(
+                            record: JournalBody.message(one.message, one.key, in: one.conversation),
+                            waiter: .sender(one, completion)))
+                }
+            }
+            guard let first = entries.first else { return nil }
+            do throws(StoreError) { try journal.append(first, with: Array(entries.dropFirst())) } catch {
+                return error
+            }
+            return nil
+        }
+        if let failure { forget(entries, failure) }
+        for _ in 0..<duplicates { completion(.duplicate) }
+    }
+
+    /// Throws when too many messages are unfinished.
+    ///
+    /// Messages that wait for their sync are not counted here; the journal limits their bytes.
+    func checkLimits(of message: ReceivedMessage) throws(StoreError) {
+        let maximum = maximumPendingDeliveries.load(ordering: .relaxed)
+        if scheduler.pendingCount >= maximum { throw .tooManyPending(maximum: maximum) }
+        if let quota = reachedQuota(of: message) { throw .quotaReached(maximum: quota) }
     }
 
     /// Returns the quota of the message's business if it has as many unfinished messages; otherwise nil.

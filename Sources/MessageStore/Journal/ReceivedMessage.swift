@@ -171,9 +171,6 @@ package enum AppendResult: Hashable, Sendable {
     /// When the process crashes right after ``StoreError/notDurable(_:)``, the message may be on disk
     /// nevertheless. It is then delivered, and the sender's next attempt is a duplicate.
     case failed(StoreError)
-
-    /// Whether the message is on disk.
-    package var isStored: Bool { if case .failed = self { false } else { true } }
 }
 
 /// A completion that is called once with the result of appending.

@@ -19,7 +19,8 @@ struct StoreCommands: AsyncParsableCommand {
         var config: String
 
         func run() async throws {
-            for member in try Replica.list(try settings(in: config).url) {
+            let url = try settings(in: config).url
+            for member in try Replica.list(url) {
                 let time = "\(member.secondsSinceSeen) s ago"
                 let state =
                     switch (member.isOwner, member.secondsSinceSeen) {
@@ -30,6 +31,12 @@ struct StoreCommands: AsyncParsableCommand {
                     }
                 StandardStream.output.write(
                     "\(terminalText(member.host)) \(member.id.prefix(8)): \(state)\n")
+            }
+            let taken = try Replica.takenMessages(url)
+            StandardStream.output.write("\(taken.waiting) messages wait for an owner\n")
+            if taken.refused > 0 {
+                StandardStream.output.write(
+                    "\(taken.refused) messages could not be read; see the owner's log\n")
             }
         }
     }

@@ -73,6 +73,56 @@ struct DeduplicationTests {
         #expect(store.statistics.lastSyncFailure == nil)
     }
 
+    @Test func `messages that another server took are stored all or none, whatever limits are reached`()
+        async throws
+    {
+        let disk = FaultyDisk()
+        let store = try directory.open(recordingAs: nil) {
+            $0.disk = disk
+            $0.maximumPendingDeliveries = 1
+        }
+        #expect(store.limit(of: message("m1")) == nil)
+        #expect(await store.append(message("m0")) == .stored)
+        #expect(store.limit(of: message("m1")) == .tooManyPending(maximum: 1))
+        let first = await store.take([message("m1"), message("m0"), message("m2"), message("m1")])
+        #expect(first.count { $0 == .stored } == 2)
+        #expect(first.count { $0 == .duplicate } == 2)
+        #expect(await store.take([message("m0")]) == [.duplicate])
+        disk.fail(.synchronize)
+        for result in await store.take([message("m3"), message("m2"), message("m4")])
+        where result != .duplicate {
+            guard case .failed(.notDurable) = result else {
+                Issue.record("\(result)")
+                return
+            }
+        }
+        disk.recover()
+        #expect(await store.take([message("m3"), message("m4")]) == [.stored, .stored])
+        let ids = try directory.records("message").map { $0["id"]?.string }
+        #expect(ids == ["m0", "m1", "m2", "m3", "m4"])
+        await store.close()
+        #expect(await store.take([message("m5"), message("m0")]).contains(.failed(.closed)))
+    }
+
+    @Test func `a message is read from its record as it was`() throws {
+        let attributes = ReceivedAttributes(capabilityList: "LIST", locale: "de_DE", intent: "billing")
+        let original = ReceivedMessage(
+            business: BusinessID("b\"1"), customer: CustomerID("urn:mbid:1"), id: MessageID("m"),
+            attributes: attributes, message: Array(#"{"body":"ä\n\u2028"}"#.utf8), hasPayloadReference: true,
+            act: .closes)
+        let read = try #require(ReceivedMessage(record: original.record))
+        #expect(
+            (read.business, read.customer, read.id) == (original.business, original.customer, original.id))
+        #expect((read.attributes, read.message) == (attributes, original.message))
+        #expect((read.hasPayloadReference, read.act, read.receivedAt) == (true, .closes, original.receivedAt))
+        let resolved = try #require(read.resolved(.resolved(message: Array("{}".utf8))))
+        #expect((resolved.message, resolved.hasPayloadReference) == (Array("{}".utf8), false))
+        #expect(read.resolved(.failed(reason: "")) == nil)
+        for foreign in ["", "{}", #"{"type":"message","id":"m"}"#] {
+            #expect(ReceivedMessage(record: Array(foreign.utf8)) == nil)
+        }
+    }
+
     @Test func `ten thousand messages from eight threads, each sent twice, are stored once`() async throws {
         let store = try directory.open { $0.maximumSegmentBytes = 300_000 }
         let tally = Tally(expected: 20_000)
@@ -192,5 +242,19 @@ struct DeduplicationTests {
         await store.close()
         #expect(await store.append(message("m1")) == .failed(.closed))
         #expect(try directory.segments().isEmpty)
+    }
+}
+
+extension Store {
+    /// Stores messages that another server took; returns the results in the order in which they came.
+    fileprivate func take(_ messages: [ReceivedMessage]) async -> [AppendResult] {
+        let (results, result) = AsyncStream.makeStream(of: AppendResult.self)
+        append(taken: messages) { result.yield($0) }
+        var all: [AppendResult] = []
+        for await one in results {
+            all.append(one)
+            if all.count == messages.count { break }
+        }
+        return all
     }
 }
