@@ -338,7 +338,12 @@ package actor Replica {
             for row in rows {
                 let file = try StoredFile(row)
                 let size = try sizeBytes(file.path)
-                let isAppended = file.began <= place.number && 0...max(0, file.sizeBytes) ~= size
+                // A page may end within a transaction.
+                let isKnown =
+                    file.began < place.number
+                    || file.began == place.number
+                        && !place.path.utf8.lexicographicallyPrecedes(file.path.utf8)
+                let isAppended = isKnown && 0...max(0, file.sizeBytes) ~= size
                 var isWhole = try isAppended && append(file, from: size, connection)
                 if !isWhole { isWhole = try fetch(file, connection) }
                 guard isWhole || !isAlone else {

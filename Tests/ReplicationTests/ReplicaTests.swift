@@ -65,6 +65,35 @@ struct ReplicaTests {
         await other.release()
     }
 
+    @Test func `a follower that reads a transaction in two pages has all new files`() async throws {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        let names = (0..<600).map { one.path("file\($0)") }
+        try await onThread {
+            for name in names { try overwrite(name, [1]) }
+        }
+        #expect(await eventually { owned.figures.waitingFiles == 0 })
+        #expect(try await two.step() == nil)
+        // While the table is locked, the changes wait for the next transactions, of which each has 256 files.
+        let other = try PostgresConnection(cluster.url, name: "test")
+        try other.runAll("BEGIN; LOCK TABLE balloon.file")
+        try await onThread {
+            for name in names { try overwrite(name, [2]) }
+        }
+        try other.runAll("ROLLBACK")
+        #expect(await eventually { owned.figures.waitingFiles == 0 })
+        #expect(try await two.step() == nil)
+        #expect(try two.content() == one.content())
+        await owned.release()
+    }
+
+    /// Notes the change without waiting for it.
+    private func overwrite(_ path: String, _ bytes: [UInt8]) throws {
+        let file = try File(path, for: .overwriting)
+        try file.write(bytes, at: 0)
+        try file.keepOverwritten(isAwaited: false)
+    }
+
     @Test func `a silent owner loses the store after its lease, and a living one does not`() async throws {
         let (one, two) = try (Server(cluster), Server(cluster))
         let owned = try #require(try await one.step())
