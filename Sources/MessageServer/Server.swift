@@ -106,12 +106,21 @@ public enum Server {
             recoveryDidAdvance: { startTime.advance() })
         limit.watch(server)
         // Before this server takes messages itself; until then its listener takes them as the others do.
-        guard try await server.readMessages(until: { stop.isSent }) else {
+        do {
+            let isRead = try await server.readMessages {
+                startTime.advance()
+                return stop.isSent
+            }
             await standby.end()
-            if await server.stop(within: server.shutdownTime) { await owned?.release() }
-            return
+            guard isRead else {
+                if await server.stop(within: server.shutdownTime) { await owned?.release() }
+                return
+            }
+        } catch {
+            await standby.end()
+            if await server.stop(within: server.shutdownTime, grace: .zero) { await owned?.release() }
+            throw error
         }
-        await standby.end()
         let addresses = try await server.start()
         report(.ready, to: manager, logger)
         let watchdog = ServiceNotifier.watchdogInterval().map { interval in

@@ -95,7 +95,7 @@ final class Standby {
     /// connection end, and tries another server.
     func end() async {
         await listener?.stop(within: .seconds(3))
-        listener = nil
+        (listener, gateway, tls) = (nil, nil, nil)
     }
 
     private func apply(_ new: ServerConfiguration) async {

@@ -61,9 +61,6 @@ final class FileCopier: DurableCopy {
 
     /// The state of the queue.
     private struct Work {
-        var connection: PostgresConnection?
-        /// The server's process of the latest connection.
-        var process = 0
         var kept: [String: Kept] = [:]
         /// The number of the latest transaction, whether it was kept or not.
         var number: Int64 = 0
@@ -76,7 +73,7 @@ final class FileCopier: DurableCopy {
     private let epoch: Int64
     private let form: PieceForm
     private let patience: Duration
-    private let connect: @Sendable () throws(PostgresError) -> PostgresConnection
+    private let connection: ReplicaConnection
     private let lost: @Sendable () -> Void
     private let logger: Logger
     private let queue = DispatchQueue(label: "balloon.replica")
@@ -100,7 +97,8 @@ final class FileCopier: DurableCopy {
         connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection,
         lost: @escaping @Sendable () -> Void
     ) {
-        (self.files, self.epoch, self.logger, self.connect, self.lost) = (files, epoch, logger, connect, lost)
+        (self.files, self.epoch, self.logger, self.lost) = (files, epoch, logger, lost)
+        connection = ReplicaConnection(connect)
         (form, patience) = (settings.form, settings.patience)
         last = Atomic(number)
     }
@@ -112,6 +110,11 @@ final class FileCopier: DurableCopy {
     /// The files with a change that is not kept yet, and how many transactions failed; a failed one is made again.
     var backlog: (files: Int, failures: UInt64) {
         (state.withLock { $0.changes.count + $0.waiters.count }, failures.load(ordering: .relaxed))
+    }
+
+    /// How long the present transaction has taken, with its repetitions.
+    var transactionTime: Duration {
+        state.withLock { $0.isRunning ? SystemClock.sinceBoot() - $0.began : .zero }
     }
 
     /// Whether nothing is kept any more.
@@ -277,7 +280,6 @@ final class FileCopier: DurableCopy {
             } catch {
                 // The database may have these files as they were before, or as they are now.
                 work.kept = [:]
-                work.connection = nil
                 if failures % 100 == 0 {
                     logger.error(
                         "the store cannot be written; trying again", metadata: ["reason": "\(error)"])
@@ -293,13 +295,12 @@ final class FileCopier: DurableCopy {
     }
 
     private func keepOnce(_ taken: [Taken], _ work: inout Work) throws(PostgresError) -> [String: Bool]? {
-        let connection = try opened(&work)
         // One that is made again has another number: followers may have read the first, which the database kept without an
         // answer, and files have grown since.
         work.number = max(work.number, last.load(ordering: .relaxed)) + 1
         let number = work.number
         let newVersion = Self.version(number, of: epoch)
-        let known = try known(taken.map(\.name), &work, connection)
+        let known = try known(taken.map(\.name), &work)
         var batch = Batch(epoch: epoch, number: number)
         var unfinished: [String: Bool] = [:]
         var partial = work.partial
@@ -359,23 +360,8 @@ final class FileCopier: DurableCopy {
         return unfinished
     }
 
-    private func opened(_ work: inout Work) throws(PostgresError) -> PostgresConnection {
-        if let open = work.connection { return open }
-        let new = try connect()
-        if work.process != 0 {
-            // The statement of the lost connection may still wait there, and keep this one waiting.
-            try new.run(
-                """
-                SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
-                WHERE pid = $1::bigint AND application_name = current_setting('application_name')
-                """, [.number(Int64(work.process))])
-        }
-        (work.connection, work.process) = (new, new.process)
-        return new
-    }
-
     private func known(
-        _ names: [String], _ work: inout Work, _ connection: PostgresConnection
+        _ names: [String], _ work: inout Work
     ) throws(PostgresError) -> [String: Kept] {
         var result: [String: Kept] = [:]
         for name in names { result[name] = work.kept[name] }
@@ -427,7 +413,7 @@ private struct Batch {
     /// Sends what was added since the last call; returns false when another replica is the owner.
     ///
     /// The lock on the owner's row lasts until the commit, so nobody becomes the owner in between.
-    mutating func send(over connection: PostgresConnection) throws(PostgresError) -> Bool {
+    mutating func send(over connection: ReplicaConnection) throws(PostgresError) -> Bool {
         let new = ended[unsent...]
         let rows = try connection.run(
             """

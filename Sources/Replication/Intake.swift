@@ -34,9 +34,16 @@ package final class Intake: Sendable {
         var isWorking = false
         var isFailing = false
         var pause = Backoff(from: .milliseconds(5), to: .milliseconds(100))
+
+        /// Each keeps its message in memory, so beyond the limit the owner has to fetch.
+        mutating func add(_ fetch: @escaping Fetch, of number: Int64) {
+            if fetches.count < maximumMessages { fetches.append((number, fetch)) }
+        }
     }
 
     private let settings: ReplicaSettings
+    /// How long the owner has time to read a message and to fetch the rest itself.
+    private let fetchDelay: Duration
     private let logger: Logger
     private let connection: ReplicaConnection
     private let fetchConnection: ReplicaConnection
@@ -49,16 +56,15 @@ package final class Intake: Sendable {
     private static let batchMessages = 64
     private static let batchBytes = 1 << 20
     private static let maximumFetches = 32
-    /// How long the owner has time to read a message and to fetch that itself.
-    private static let fetchDelay = Duration.milliseconds(500)
+    private static let maximumFetchedBytes = 8 << 20
     /// How many messages may be answered without an owner.
     private static let maximumAnswered = 1_000_000
     /// The longest wait, which is shorter than the time that the HTTP server has for an answer.
     private static let maximumWait = Duration.seconds(50)
 
     /// Creates an intake, which connects at the first message.
-    package init(_ settings: ReplicaSettings, logger: Logger) {
-        (self.settings, self.logger) = (settings, logger)
+    package init(_ settings: ReplicaSettings, fetchDelay: Duration = .milliseconds(500), logger: Logger) {
+        (self.settings, self.fetchDelay, self.logger) = (settings, fetchDelay, logger)
         let connect = { @Sendable () throws(PostgresError) in
             try PostgresConnection(settings.url, name: "balloon intake")
         }
@@ -90,8 +96,9 @@ package final class Intake: Sendable {
     /// Commits what is new, and asks for what waits, until nothing is left.
     private func work() {
         do throws(PostgresError) {
-            note(try commitNew() ? nil : "the store has no owner that reads messages")
+            let isOwned = try commitNew()
             try endWaits()
+            note(isOwned ? nil : "no owner reads messages, or too many wait for one")
         } catch { note("\(error)") }
         refuseOverdue()
         let pause = state.withLock { state -> Duration? in
@@ -131,7 +138,7 @@ package final class Intake: Sendable {
             INSERT INTO balloon.intake (key, content) SELECT key, content
             FROM balloon.owner, unnest($1::bigint[], $2::bytea[]) WITH ORDINALITY AS new (key, content, place)
             WHERE intake = epoch AND (serves OR $3::bigint < \(Self.maximumAnswered)) ORDER BY place
-            ON CONFLICT (key) DO UPDATE SET key = excluded.key
+            ON CONFLICT (key) DO UPDATE SET refused = false
             RETURNING key, number, (SELECT serves::int::bigint FROM balloon.owner)
             """,
             [
@@ -149,7 +156,7 @@ package final class Intake: Sendable {
                 if isServed {
                     state.waiting[number] = message
                 } else if let fetch = message.fetch {
-                    state.fetches.append((number, fetch))
+                    state.add(fetch, of: number)
                 }
             }
         }
@@ -172,8 +179,9 @@ package final class Intake: Sendable {
         let left = Set(rows.map { $0[1].number })
         let refused = rows.filter { $0[2].number == 1 }.map { $0[1].number }
         if !refused.isEmpty {
-            try connection.run("DELETE FROM balloon.intake WHERE number = ANY($1)", [.numbers(refused)])
             end(take(refused), isKept: false)
+            // Without an answer of the database, the rows stay, and nobody reads them.
+            try connection.run("DELETE FROM balloon.intake WHERE number = ANY($1)", [.numbers(refused)])
         }
         if isOpen { fetch(numbers.filter(left.contains)) }
         let kept = take(numbers.filter { isOpen || !left.contains($0) })
@@ -184,14 +192,14 @@ package final class Intake: Sendable {
     /// Fetches the rest of messages that the owner has not read by then.
     private func fetchLater(_ numbers: [Int64]) {
         if numbers.isEmpty { return }
-        queue.asyncAfter(deadline: .now() + Self.fetchDelay.dispatchInterval) { self.fetch(numbers) }
+        queue.asyncAfter(deadline: .now() + fetchDelay.dispatchInterval) { self.fetch(numbers) }
     }
 
     /// Fetches the rest of those messages that still wait.
     private func fetch(_ numbers: [Int64]) {
         state.withLock { state in
             for number in numbers {
-                if let fetch = state.waiting[number]?.fetch.take() { state.fetches.append((number, fetch)) }
+                if let fetch = state.waiting[number]?.fetch.take() { state.add(fetch, of: number) }
             }
         }
         runFetches()
@@ -200,7 +208,7 @@ package final class Intake: Sendable {
     private func runFetches() {
         while let (number, fetch) = nextFetch() {
             Task {
-                if let content = await fetch() {
+                if let content = await fetch(), content.count <= Self.maximumFetchedBytes {
                     await fetchQueue.run { [settings, fetchConnection] in
                         // Without a database, the owner tries to fetch it.
                         _ = try? fetchConnection.run(

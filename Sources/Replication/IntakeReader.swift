@@ -64,7 +64,7 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
         queue.async { self.work() }
         while true {
             let (isServing, progress) = state.withLock { ($0.isServing, $0.progress) }
-            if isServing || isStopped() { return isServing }
+            if isServing || isStopped() || Task.isCancelled { return isServing }
             guard SystemClock.sinceBoot() - progress < Self.patience else {
                 throw .unreachable("the messages that other servers took cannot be read")
             }
@@ -179,9 +179,13 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
     /// Marks rows, so that they are not read again; each ``Intake`` removes those that it waits for.
     private func refuse(_ unreadable: [Int64], _ refused: [Int64]) throws(PostgresError) {
         if unreadable.isEmpty, refused.isEmpty { return }
+        // One that is late must not hide a message that was answered since: then this server does not serve any more.
         try connection.run(
-            "UPDATE balloon.intake SET refused = true WHERE number = ANY($1)",
-            [.numbers(unreadable + refused)])
+            """
+            WITH mine AS MATERIALIZED (SELECT serves FROM balloon.owner WHERE epoch = $3 FOR SHARE)
+            UPDATE balloon.intake SET refused = true WHERE EXISTS (SELECT FROM mine) AND (
+                number = ANY($1) OR number = ANY($2) AND EXISTS (SELECT FROM mine WHERE serves))
+            """, [.numbers(unreadable), .numbers(refused), .number(epoch)])
         for number in unreadable {
             logger.error(
                 "a message that another server took cannot be read; its \"sealKey\" or its version differs from this server's",
@@ -191,12 +195,14 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
 
     /// Makes the others wait for this server.
     private func serve() throws(PostgresError) {
-        // The lock waits for the transactions that saw no owner serve, and they do not pass it.
-        try connection.run("BEGIN")
-        try connection.run("LOCK TABLE balloon.intake IN SHARE MODE")
-        try connection.run("UPDATE balloon.owner SET serves = true WHERE epoch = $1", [.number(epoch)])
+        // The lock waits for the transactions that saw no owner serve, and later ones see it. All at once, so that no end of this
+        // server leaves the lock behind.
+        try connection.runAll(
+            """
+            BEGIN; LOCK TABLE balloon.intake IN SHARE MODE;
+            UPDATE balloon.owner SET serves = true WHERE epoch = \(epoch); COMMIT
+            """)
         let rows = try connection.run("SELECT coalesce(max(number), 0) FROM balloon.intake")
-        try connection.run("COMMIT")
         state.withLock { $0.answered = rows.first?[0].number ?? 0 }
     }
 

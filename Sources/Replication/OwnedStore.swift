@@ -67,7 +67,9 @@ package final class OwnedStore: Sendable {
     package func observe(_ observer: @escaping @Sendable (Bool) -> Void) {
         let change = state.withLock { state -> Bool? in
             if state.isReleased { return nil }
-            let isCertain = SystemClock.sinceBoot() - state.beat < lease * 2 / 3
+            // A beat waits for no standby of PostgreSQL, a transaction does.
+            let longest = max(SystemClock.sinceBoot() - state.beat, copier.transactionTime)
+            let isCertain = longest < lease * 2 / 3
             defer { state.isCertain = isCertain }
             return isCertain == state.isCertain ? nil : isCertain
         }
@@ -85,7 +87,8 @@ package final class OwnedStore: Sendable {
         into store: some TakenMessageStore, until isStopped: () -> Bool
     ) async throws(ReplicaError) -> Bool {
         let reader = IntakeReader(
-            epoch: epoch, form: settings.form, connection: Self.connection(settings, "balloon reader"),
+            epoch: epoch, form: settings.form,
+            connection: Self.connection(settings, "balloon \(state.withLock(\.mark.replica))"),
             logger: logger, store: store)
         state.withLock { $0.endMessages = reader.end }
         return try await reader.begin(until: isStopped)
