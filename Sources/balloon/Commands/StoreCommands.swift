@@ -36,7 +36,8 @@ struct StoreCommands: AsyncParsableCommand {
             StandardStream.output.write("\(taken.waiting) messages wait for an owner\n")
             if taken.refused > 0 {
                 StandardStream.output.write(
-                    "\(taken.refused) messages were refused, or could not be read, which the owner's log says\n")
+                    "\(taken.refused) messages were refused, or could not be read, which the owner's log says\n"
+                )
             }
         }
     }
