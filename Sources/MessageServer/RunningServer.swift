@@ -347,6 +347,8 @@ private struct TakenMessages: TakenMessageStore {
 
     func read(_ content: [UInt8]) -> ReceivedMessage? { ReceivedMessage(record: content) }
 
+    func isIncomplete(_ message: ReceivedMessage) -> Bool { message.hasPayloadReference }
+
     func refuses(_ message: ReceivedMessage) -> Bool { store.limit(of: message) != nil }
 
     func store(_ messages: [ReceivedMessage], completion: @escaping @Sendable (Bool) -> Void) {

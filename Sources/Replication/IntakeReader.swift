@@ -9,6 +9,8 @@ package protocol TakenMessageStore: Sendable {
 
     /// Returns the message; nil for bytes that are none.
     func read(_ content: [UInt8]) -> Message?
+    /// Whether a part of the message is elsewhere, and the server that took the message may be fetching it.
+    func isIncomplete(_ message: Message) -> Bool
     /// Whether a message that was not answered is refused at present.
     func refuses(_ message: Message) -> Bool
     /// Stores all messages or none; calls the completion once for each.
@@ -48,8 +50,8 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
     private static var pageMessages: Int { 64 }
     private static var pageBytes: Int { 4 << 20 }
     private static var patience: Duration { .seconds(30) }
-    /// How long rows are read before the others wait.
-    private static var longestStart: Duration { .seconds(2) }
+    /// How long rows are read before the others wait, and how long an incomplete message is waited for.
+    private static var longestStart: Duration { .seconds(3) }
 
     init(
         epoch: Int64, form: PieceForm, connection: ReplicaConnection, logger: Logger,
@@ -104,23 +106,26 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
 
     /// Stores the messages of the oldest rows, all or none, and removes the rows; returns whether it did anything.
     private func readPage() throws(PostgresError) -> Bool {
-        let rows = try rows()
-        let answered = state.withLock(\.answered)
+        let (rows, answered) = (try rows(), state.withLock(\.answered))
+        let isLate = SystemClock.sinceBoot() - began > Self.longestStart
         var messages: [Store.Message] = []
         var (read, refused, unreadable): ([Int64], [Int64], [Int64]) = ([], [], [])
+        var isHeld = false
         for row in rows {
             let number = row[0].number
-            if let content = try? form.read(row[1].content), let message = store.read(content) {
-                let isAnswered = answered.map { number <= $0 } ?? true
-                if !isAnswered, store.refuses(message) {
-                    refused.append(number)
-                } else {
-                    messages.append(message)
-                    read.append(number)
-                }
-            } else {
+            guard let content = try? form.read(row[1].content), let message = store.read(content) else {
                 unreadable.append(number)
+                continue
             }
+            isHeld = answered == nil && !isLate && store.isIncomplete(message)
+            if isHeld { break }
+            let isAnswered = answered.map { number <= $0 } ?? true
+            guard isAnswered || !store.refuses(message) else {
+                refused.append(number)
+                continue
+            }
+            messages.append(message)
+            read.append(number)
         }
         try refuse(unreadable, refused)
         guard isStored(messages) else { return false }
@@ -130,14 +135,12 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
             state.withLock { $0.count += read.count }
         }
         // Others may add rows as fast as this server reads them, so it makes them wait after some seconds.
-        if answered == nil,
-            rows.count < Self.pageMessages || SystemClock.sinceBoot() - began > Self.longestStart
-        {
+        if answered == nil, isLate || !isHeld && rows.count < Self.pageMessages {
             try serve()
             return true
         }
         if let answered, rows.first.map({ $0[0].number > answered }) ?? true { endAnswered() }
-        return !rows.isEmpty
+        return read.count + refused.count + unreadable.count > 0
     }
 
     /// The oldest rows, at least one and at most a page.

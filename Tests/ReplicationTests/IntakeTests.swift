@@ -205,6 +205,27 @@ struct IntakeTests {
         await owned.release()
     }
 
+    @Test func `an owner that begins waits for a payload that another server fetches`() async throws {
+        let owned = try #require(try await Server(cluster).step())
+        let (journal, intake) = (Journal(), intake())
+        #expect(await intake.keeps([1]))
+        #expect(
+            await intake.keeps(Journal.incomplete) {
+                // The owner sees it incomplete at least once.
+                _ = await eventually { journal.questions.value > 1 }
+                return [2]
+            })
+        #expect(await intake.keeps([3]))
+        try await owned.read(journal)
+        #expect(journal.stored == [[1], [2], [3]])
+        // A payload that does not come is not waited for.
+        await owned.endMessages()
+        #expect(await intake.keeps(Journal.incomplete))
+        try await owned.read(journal)
+        #expect(journal.stored.last == Journal.incomplete)
+        await owned.release()
+    }
+
     @Test func `a payload is fetched when the owner dies before it has read the message`() async throws {
         let owned = try #require(try await Server(cluster).step())
         try await owned.read(Journal())
@@ -255,6 +276,9 @@ extension Cluster {
 
 /// The messages that an owner has stored.
 private final class Journal: TakenMessageStore {
+    static let incomplete: [UInt8] = [254]
+    /// How often it was asked whether a message is incomplete.
+    let questions = Shared(0)
     /// The bytes that are no message.
     static let foreign: [UInt8] = [255]
     private let contents = Shared<[[UInt8]]>([])
@@ -267,6 +291,11 @@ private final class Journal: TakenMessageStore {
     func append(_ content: [UInt8]) { contents.value.append(content) }
 
     func read(_ content: [UInt8]) -> [UInt8]? { content == Self.foreign ? nil : content }
+
+    func isIncomplete(_ content: [UInt8]) -> Bool {
+        questions.value += 1
+        return content == Self.incomplete
+    }
 
     func refuses(_ content: [UInt8]) -> Bool { isFull.value }
 
