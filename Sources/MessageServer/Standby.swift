@@ -122,6 +122,8 @@ final class Standby {
     /// whose connections are for the other server.
     private func listen(_ intake: Intake?) async throws {
         guard configuration.inheritedSockets["public"] == nil else { return }
+        // A server that waited for the directory before has a listener already.
+        await end()
         let refusal = HTTPResponse(
             .serviceUnavailable, body: Array("standby\n".utf8), fields: [("Retry-After", "1")])
         let others = [HTTPMethod.get, .post].map { method in
@@ -139,7 +141,6 @@ final class Standby {
                         + (webhook.map { [$0] } ?? []) + others,
                     limits: configuration.http, tls: tls)
             ], shards: 1, logger: logger)
-        await end()
         let addresses = try await server.start()
         listener = server
         logger.notice(
