@@ -32,6 +32,8 @@ package final class Intake: Sendable {
         var fetches = Deque<(number: Int64, fetch: Fetch)>()
         var runningFetches = 0
         var isWorking = false
+        /// Whether new messages are refused when they are overdue.
+        var hasDeadline = false
         var isFailing = false
         var pause = Backoff(from: .milliseconds(5), to: .milliseconds(100))
 
@@ -80,17 +82,18 @@ package final class Intake: Sendable {
     ) {
         let message = Message(
             content: content, fetch: fetch, arrived: SystemClock.sinceBoot(), completion: completion)
-        let begins = state.withLock { state -> Bool? in
+        let begins = state.withLock { state -> (work: Bool, deadline: Bool)? in
             guard state.new.count + state.waiting.count < Self.maximumMessages,
                 state.contentBytes + content.count <= Self.maximumBytes
             else { return nil }
             state.new.append(message)
             state.contentBytes += content.count
-            defer { state.isWorking = true }
-            return !state.isWorking
+            defer { (state.isWorking, state.hasDeadline) = (true, true) }
+            return (!state.isWorking, !state.hasDeadline)
         }
         guard let begins else { return completion(false) }
-        if begins { queue.async { self.work() } }
+        if begins.work { queue.async { self.work() } }
+        if begins.deadline { refuseNew(after: settings.patience) }
     }
 
     /// Commits what is new, and asks for what waits, until nothing is left.
@@ -122,7 +125,7 @@ package final class Intake: Sendable {
 
     /// Commits the oldest new messages, or refuses them and returns false.
     private func commitNew() throws(PostgresError) -> Bool {
-        let batch = state.withLock { state in
+        var batch = state.withLock { state in
             var sizeBytes = 0
             return Array(
                 state.new.prefix(Self.batchMessages).prefix { message in
@@ -150,8 +153,13 @@ package final class Intake: Sendable {
         state.withLock { state in
             state.pause.reset()
             state.answered = isServed ? 0 : state.answered + rows.count
-            for message in batch {
+            batch.removeAll { message in
+                // One that was refused during the transaction is kept nevertheless, and nobody waits for it.
+                if state.new.first?.key != message.key { return true }
                 _ = state.new.popFirst()
+                return false
+            }
+            for message in batch {
                 guard let number = numbers[message.key] else { continue }
                 if isServed {
                     state.waiting[number] = message
@@ -232,19 +240,33 @@ package final class Intake: Sendable {
         }
     }
 
-    /// Refuses what has waited for too long, and removes its rows.
+    /// Refuses the new messages that are overdue after a time, and again until there are none.
+    ///
+    /// It waits for no statement, because the database may not answer.
+    private func refuseNew(after pause: Duration) {
+        DispatchQueue.global().asyncAfter(deadline: .now() + pause.dispatchInterval) { [self] in
+            let now = SystemClock.sinceBoot()
+            let (refused, next) = state.withLock { state -> ([Message], Duration?) in
+                var refused: [Message] = []
+                while let first = state.new.first, now - first.arrived >= settings.patience {
+                    refused.append(first)
+                    _ = state.new.popFirst()
+                }
+                state.hasDeadline = !state.new.isEmpty
+                return (refused, state.new.first.map { settings.patience - (now - $0.arrived) })
+            }
+            end(refused, isKept: false)
+            if let next { refuseNew(after: next) }
+        }
+    }
+
+    /// Refuses what the owner has not read for too long, and removes its rows.
     private func refuseOverdue() {
         let now = SystemClock.sinceBoot()
         let longest = min(settings.lease + .seconds(5), Self.maximumWait)
-        let (refused, overdue) = state.withLock { state in
-            var refused: [Message] = []
-            while let first = state.new.first, now - first.arrived > settings.patience {
-                refused.append(first)
-                _ = state.new.popFirst()
-            }
-            return (refused, state.waiting.filter { now - $0.value.arrived > longest }.map(\.key))
+        let overdue = state.withLock { state in
+            state.waiting.filter { now - $0.value.arrived > longest }.map(\.key)
         }
-        end(refused, isKept: false)
         if overdue.isEmpty { return }
         // Without an answer of the database, each counts as removed.
         let removed = try? connection.run(

@@ -139,6 +139,26 @@ struct IntakeTests {
         await owned.release()
     }
 
+    @Test func `a message is refused within its patience while the database does not answer`() async throws {
+        let owned = try #require(try await Server(cluster).step())
+        let intake = intake(patience: .milliseconds(50))
+        let processes = "SELECT coalesce(sum(pid), 0) FROM pg_stat_activity WHERE application_name = 'balloon intake'"
+        _ = await intake.keeps([0])
+        // A statement ends after three seconds, which may pass on a busy machine: then its connection is another one.
+        var keepsConnection = false
+        for attempt: UInt8 in 1...5 where !keepsConnection {
+            let before = try cluster.number(processes)
+            let lock = try PostgresConnection(cluster.url, name: "test")
+            try lock.runAll("BEGIN; LOCK TABLE balloon.intake IN EXCLUSIVE MODE")
+            #expect(await intake.keeps([attempt]) == false)
+            try lock.runAll("COMMIT")
+            _ = await intake.keeps([attempt, 0])
+            keepsConnection = try cluster.number(processes) == before
+        }
+        #expect(keepsConnection)
+        await owned.release()
+    }
+
     @Test func `nothing is kept before a store has an owner, or for one of an earlier version`() async throws
     {
         #expect(await intake().keeps([1]) == false)
