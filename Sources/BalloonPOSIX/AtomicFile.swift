@@ -9,7 +9,14 @@ package enum AtomicFile {
     /// The file has mode 0600. The temporary name is `path` followed by the process id and `.new`, for example
     /// `people.json.57.new`; while another replacement of the same path has that name, `people.json.57-1.new`.
     package static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
-        try Replacement(of: path, with: bytes).install()
+        try write(to: path) { file throws(SystemError) in try file.append(bytes) }
+    }
+
+    /// Writes what `content` appends, as ``write(_:to:)`` does; the content need not be in memory as a whole.
+    package static func write(
+        to path: String, _ content: (File) throws(SystemError) -> Void
+    ) throws(SystemError) {
+        try Replacement(of: path, content).install()
         try Directory.synchronize(Directory.parent(of: path))
     }
 
@@ -21,6 +28,12 @@ package enum AtomicFile {
 
         /// Writes `bytes` to the temporary file and syncs it; the file at `path` stays unchanged.
         package init(of path: String, with bytes: [UInt8]) throws(SystemError) {
+            try self.init(of: path) { file throws(SystemError) in try file.append(bytes) }
+        }
+
+        fileprivate init(
+            of path: String, _ content: (File) throws(SystemError) -> Void
+        ) throws(SystemError) {
             self.path = path
             temporary = Self.claimName(for: path)
             // Remove the file that a killed process with the same id may have left.
@@ -30,7 +43,7 @@ package enum AtomicFile {
                 throw error
             }
             do throws(SystemError) {
-                try file.append(bytes)
+                try content(file)
                 try file.synchronize()
             } catch {
                 discard()

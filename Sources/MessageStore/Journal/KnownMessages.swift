@@ -60,34 +60,35 @@ final class KnownMessages: Sendable {
         table.forEach { key, record in messages.append(MessageTable.Slot(key: key, record: record)) }
         messages.sort { ($0.key.high, $0.key.low) < ($1.key.high, $1.key.low) }
         var filter = Filter(for: messages.count)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(messages.count * 27)
         var starts: [UInt64] = []
         var lastRecord: UInt64 = 0
-        for start in stride(from: 0, to: messages.count, by: messagesInPage) {
-            var page = SnapshotEncoder(capacity: pageBytes)
-            starts.append(messages[start].key.high)
-            for index in start..<start + messagesInPage {
-                let message = index < messages.count ? messages[index] : .empty
-                page.append(message.key.high)
-                page.append(message.key.low)
-                page.append(message.record)
-                guard message.record > 0 else { continue }
-                lastRecord = max(lastRecord, message.record)
-                filter.insert(message.key)
-            }
-            page.append(UInt64(0))
-            bytes += page.finish()
-        }
-        var rest = SnapshotEncoder(capacity: filter.words.count * 8 + starts.count * 8 + 64)
-        for value in [magic, UInt64(messages.count), lastRecord] { rest.append(value) }
-        rest.append(starts) { $0.append($1) }
-        rest.append(filter.words) { $0.append($1) }
         try Directory.make(folder)
-        try AtomicFile.write(bytes + rest.finish(), to: folder + "/" + name(number))
+        let path = folder + "/" + name(number)
+        // In pieces, because the whole content would be the most memory that a loaded server needs.
+        try AtomicFile.write(to: path) { file throws(SystemError) in
+            for start in stride(from: 0, to: messages.count, by: messagesInPage) {
+                var page = SnapshotEncoder(capacity: pageBytes)
+                starts.append(messages[start].key.high)
+                for index in start..<start + messagesInPage {
+                    let message = index < messages.count ? messages[index] : .empty
+                    page.append(message.key.high)
+                    page.append(message.key.low)
+                    page.append(message.record)
+                    guard message.record > 0 else { continue }
+                    lastRecord = max(lastRecord, message.record)
+                    filter.insert(message.key)
+                }
+                page.append(UInt64(0))
+                try file.append(page.finish())
+            }
+            var rest = SnapshotEncoder(capacity: filter.words.count * 8 + starts.count * 8 + 64)
+            for value in [magic, UInt64(messages.count), lastRecord] { rest.append(value) }
+            rest.append(starts) { $0.append($1) }
+            rest.append(filter.words) { $0.append($1) }
+            try file.append(rest.finish())
+        }
         return KnownMessages(
-            name: name(number), file: try File(folder + "/" + name(number), for: .reading),
-            count: messages.count,
+            name: name(number), file: try File(path, for: .reading), count: messages.count,
             lastRecord: lastRecord, starts: starts, filter: filter)
     }
 
