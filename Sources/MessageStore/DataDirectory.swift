@@ -49,6 +49,7 @@ struct DataDirectory: Sendable {
     var calls: String { path + "/calls" }
     /// The lock of a running backup.
     var backupLock: String { path + "/backup.lock" }
+    private var files: DataFiles { DataFiles() }
     private var identityFile: String { path + "/identity" }
     private var recordKeyFile: String { path + "/record-key" }
     private var lockFile: String { path + "/lock" }
@@ -75,7 +76,8 @@ struct DataDirectory: Sendable {
         guard let lock = held ?? own else {
             throw .inUse(path: path, process: FileLock.owner(of: lockFile))
         }
-        try checkVersion()
+        let current = Array(Self.version.utf8)
+        if try knownVersion() != current { try files.replace(versionFile, with: current) }
         try StoreError.naming(formerAssignments) { () throws(SystemError) in
             if Directory.exists(formerAssignments) { try Directory.removeAll(formerAssignments) }
         }
@@ -109,17 +111,12 @@ struct DataDirectory: Sendable {
     ///
     /// The caller must hold the lock.
     func identity() throws(StoreError) -> String {
-        do throws(SystemError) {
-            let found = String(decoding: try File(identityFile, for: .reading).readAll(), as: UTF8.self)
-            let digits = found.prefix { $0 != "\n" }
+        if let found = try files.read(identityFile) {
+            let digits = String(decoding: found, as: UTF8.self).prefix { $0 != "\n" }
             if digits.utf8.count == 32 { return String(digits) }
-        } catch {
-            guard error.isMissing else { throw .unavailable(path: identityFile, error) }
         }
         let new = Hex.encode(Secret.random(byteCount: 16).bytes)
-        try StoreError.naming(identityFile) { () throws(SystemError) in
-            try AtomicFile.write(Array((new + "\n").utf8), to: identityFile)
-        }
+        try files.replace(identityFile, with: Array((new + "\n").utf8))
         return new
     }
 
@@ -127,21 +124,15 @@ struct DataDirectory: Sendable {
     ///
     /// The caller must hold the lock.
     func recordKey() throws(StoreError) -> Secret {
-        do throws(SystemError) {
-            let found = try File(recordKeyFile, for: .reading).readAll()
-            // A damaged key is replaced: numbers that were sealed with it name no record any longer.
-            if let bytes = try? Hex.decode(String(decoding: found.prefix { $0 != 0x0A }, as: UTF8.self)),
-                bytes.count == 32, let key = try? Secret(bytes)
-            {
-                return key
-            }
-        } catch {
-            guard error.isMissing else { throw .unavailable(path: recordKeyFile, error) }
+        // A damaged key is replaced: numbers that were sealed with it name no record any longer.
+        if let found = try files.read(recordKeyFile),
+            let bytes = try? Hex.decode(String(decoding: found.prefix { $0 != 0x0A }, as: UTF8.self)),
+            bytes.count == 32, let key = try? Secret(bytes)
+        {
+            return key
         }
         let new = Secret.random(byteCount: 32)
-        try StoreError.naming(recordKeyFile) { () throws(SystemError) in
-            try AtomicFile.write(Array((Hex.encode(new.bytes) + "\n").utf8), to: recordKeyFile)
-        }
+        try files.replace(recordKeyFile, with: Array((Hex.encode(new.bytes) + "\n").utf8))
         return new
     }
 
@@ -154,13 +145,7 @@ struct DataDirectory: Sendable {
     @discardableResult
     func check() throws(StoreError) -> String {
         try checkRestored()
-        let found: [UInt8]
-        do throws(SystemError) { found = try File(versionFile, for: .reading).readAll() } catch {
-            guard error.isMissing else { throw .unavailable(path: versionFile, error) }
-            if Directory.exists(journal) { throw .unknownVersion(found: "", path: path) }
-            throw .noData(path: path)
-        }
-        try checkVersion(found)
+        guard let found = try knownVersion() else { throw .noData(path: path) }
         return String(decoding: found.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
@@ -168,30 +153,18 @@ struct DataDirectory: Sendable {
         if Directory.exists(restoring) { throw .restoreUnfinished(path: path) }
     }
 
-    private func checkVersion() throws(StoreError) {
-        guard Directory.exists(versionFile) else {
+    /// Returns the content of the version file; nil in a new directory. Throws for a version that is unknown.
+    private func knownVersion() throws(StoreError) -> [UInt8]? {
+        guard let found = try files.read(versionFile) else {
             // A directory with a journal but without a version file is not new: its version is unknown.
             if Directory.exists(journal) { throw .unknownVersion(found: "", path: path) }
-            return try StoreError.naming(versionFile) { () throws(SystemError) in
-                try AtomicFile.write(Array(Self.version.utf8), to: versionFile)
-            }
+            return nil
         }
-        let found = try StoreError.naming(versionFile) { () throws(SystemError) in
-            try File(versionFile, for: .reading).readAll()
-        }
-        try checkVersion(found)
-        if found != Array(Self.version.utf8) {
-            try StoreError.naming(versionFile) { () throws(SystemError) in
-                try AtomicFile.write(Array(Self.version.utf8), to: versionFile)
-            }
-        }
-    }
-
-    private func checkVersion(_ found: [UInt8]) throws(StoreError) {
         let text = String(decoding: found.prefix(64), as: UTF8.self)
         guard text == Self.version || Self.earlierVersions.contains(text) else {
             throw .unknownVersion(found: text.filter { $0 != "\n" }, path: path)
         }
+        return found
     }
 }
 
