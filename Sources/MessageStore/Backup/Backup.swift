@@ -38,7 +38,8 @@ package struct Backup {
     private let directory: DataDirectory
     private let pin: BackupPin
     private var archive: BackupWriter
-    private var contents = ContentScan()
+    /// The hashes of the contents that the copied files name.
+    private var contents: Set<String> = []
 
     /// Copies the directory; `sink` receives the archive in pieces.
     ///
@@ -66,16 +67,13 @@ package struct Backup {
             try backup.archive.add(
                 ledger, as: ErasureLedger.fileName, modifiedAt: Int(at.milliseconds / 1000))
         }
-        var made: BackupManifest?
-        try backup.archive.finish { files, bytes, sumsHash in
-            let manifest = BackupManifest(
+        let manifest = try backup.archive.finish { files, bytes, sumsHash in
+            BackupManifest(
                 id: id, store: directory.identityInFile(), version: version, record: record, at: at,
                 program: program, files: files, bytes: bytes, sumsHash: sumsHash)
-            made = manifest
-            return manifest
         }
-        guard let made, !pin.isExpired else { throw BackupError.expired }
-        return Report(manifest: made, missingContents: missing)
+        if pin.isExpired { throw BackupError.expired }
+        return Report(manifest: manifest, missingContents: missing)
     }
 
     /// Writes the manifest to `DATA/backup.json`; its modification time is that of the latest backup.
@@ -83,9 +81,7 @@ package struct Backup {
         _ report: Report, in dataDirectory: String
     ) throws(StoreError) {
         let path = DataDirectory(path: dataDirectory).lastBackup
-        try StoreError.naming(path) { () throws(SystemError) in
-            try AtomicFile.write(report.manifest.content, to: path)
-        }
+        try DataFiles().replace(path, with: report.manifest.content)
     }
 
     /// Returns the time of the latest complete backup, to the second; nil when none is known.
@@ -106,7 +102,7 @@ package struct Backup {
         for folder in Self.conversationFolders { try copyFolder(folder, isScanned: true) }
         let last = try copyJournal()
         var missing = 0
-        for (folder, hashes) in Dictionary(grouping: contents.hashes, by: { $0.prefix(2) }).sorted(by: {
+        for (folder, hashes) in Dictionary(grouping: contents, by: { $0.prefix(2) }).sorted(by: {
             $0.key < $1.key
         }) {
             let path = "\(Self.contentFolder)/\(folder)/"
@@ -118,7 +114,7 @@ package struct Backup {
                 try copy(path + name)
             }
         }
-        contents = ContentScan()
+        contents = []
         for folder in Self.otherFolders { try copyFolder(folder, isScanned: false) }
         for file in Self.otherFiles { try copy(file) }
         return (last, missing)
@@ -169,14 +165,12 @@ package struct Backup {
             } else if path.hasSuffix(".jsonl"), !path.hasPrefix(Self.journalFolder) {
                 size = try ConversationTail.lines(of: file, endingAt: size, maximum: 1).completeBytes
             }
-            var scan = contents
-            contents = ContentScan()
-            scan.beginFile()
-            defer { contents = scan }
+            var scan = ContentScan()
             try archive.add(
                 file, as: path, sizeBytes: size,
                 modifiedAt: try FileStatus.modifiedSecondsSince1970(source)
             ) { if isScanned { scan.take($0) } }
+            contents.formUnion(scan.hashes)
             return true
         } catch let error as SystemError {
             // The file was moved to quarantine, or expired and was removed, after its folder was listed.
@@ -190,15 +184,13 @@ package struct Backup {
     }
 }
 
-/// Collects the hashes of the contents that files name, from the pieces of the files.
+/// Collects the hashes of the contents that a file names, from the pieces of the file.
 private struct ContentScan {
     private(set) var hashes: Set<String> = []
     /// The end of the last piece, which may hold the beginning of a hash.
     private var rest: [UInt8] = []
     /// The size of `rest`; more than the longest JSON member with a hash.
     private static let overlapBytes = 96
-
-    mutating func beginFile() { rest = [] }
 
     mutating func take(_ piece: ArraySlice<UInt8>) {
         let text = rest + piece

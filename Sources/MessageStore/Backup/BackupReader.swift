@@ -55,18 +55,13 @@ struct BackupReader {
     /// Compares the list of the archive with the hashes of the files that were written.
     private mutating func checkSums(_ header: TarHeader) throws {
         let own = sums
-        var position = 0
-        var difference: Int?
+        var listed: [UInt8] = []
         try forEachPiece(of: header) { piece in
-            if difference != nil { return }
-            let expected = own[min(position, own.count)..<min(position + piece.count, own.count)]
-            if !piece.elementsEqual(expected) {
-                difference = position + zip(piece, expected).prefix { $0 == $1 }.count
-            }
-            position += piece.count
+            // A list that is longer than the expected one differs in any case, and the rest of it is not kept.
+            if listed.count <= own.count { listed += piece }
         }
-        if difference == nil, position != own.count { difference = position }
-        guard let difference else { return }
+        if listed == own { return }
+        let difference = zip(listed, own).prefix { $0 == $1 }.count
         throw BackupError.differs(path: Self.path(at: difference, in: own))
     }
 

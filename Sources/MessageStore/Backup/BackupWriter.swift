@@ -55,16 +55,17 @@ struct BackupWriter {
         bytes += sizeBytes
     }
 
-    /// Writes the list of hashes and the manifest, and ends the archive.
-    mutating func finish(_ manifest: (_ files: Int, _ bytes: Int, _ sumsHash: String) -> BackupManifest)
-        throws
-    {
+    /// Writes the list of hashes and the manifest, and ends the archive; returns the manifest.
+    mutating func finish(
+        _ manifest: (_ files: Int, _ bytes: Int, _ sumsHash: String) -> BackupManifest
+    ) throws -> BackupManifest {
         let (files, bytes, sums) = (files, bytes, sums)
         let manifest = manifest(files, bytes, Hex.encode(SHA256.hash(sums)))
         let modifiedAt = Int(manifest.at.milliseconds / 1000)
         try add(sums, as: BackupManifest.sumsPath, modifiedAt: modifiedAt)
         try add(manifest.content, as: BackupManifest.path, modifiedAt: modifiedAt)
         try write([UInt8](repeating: 0, count: 2 * TarHeader.blockBytes))
+        return manifest
     }
 
     private func write(_ bytes: [UInt8]) throws {

@@ -64,9 +64,7 @@ package struct Restoration {
         }
         // The root of an ext4 file system, which may be mounted as the directory, has this folder.
         guard names.allSatisfy({ $0 == "lost+found" }) else { throw BackupError.notEmpty(path: path) }
-        try StoreError.naming(directory.restoring) { () throws(SystemError) in
-            try AtomicFile.write([], to: directory.restoring)
-        }
+        try DataFiles().replace(directory.restoring, with: [])
         var reader = BackupReader(from: source, into: path)
         let manifest = try reader.extract()
         if let ledger = options.ledger, !ledger.knows(manifest) {
@@ -91,9 +89,7 @@ package struct Restoration {
         // An existing ledger outside the directory may be newer than this one or belong to another server, so
         // it stays.
         if options.erasures.ledger == nil || !Directory.exists(path) {
-            try StoreError.naming(path) { () throws(SystemError) in
-                try AtomicFile.write(ledger.bytes, to: path)
-            }
+            try DataFiles().replace(path, with: ledger.bytes)
         }
         return report
     }
