@@ -8,32 +8,39 @@ extension CustomerErasure {
     /// Removes each conversation's handler state, unless the answer to a later message decided it.
     func removeStates(_ scope: ErasureScope) throws(StoreError) {
         for conversation in scope.conversations {
-            let parent = directory.states + "/" + Directory.parent(of: conversation.path)
-            let prefix = ConversationPath.name(of: conversation.customer)
-            try files.remove(in: parent) { name throws(StoreError) in
-                guard name.hasPrefix(prefix) else { return false }
-                let root = try files.read(parent + "/" + name).flatMap { try? JSONDocument($0) }?.root
+            try remove(conversation, in: directory.states) { path throws(StoreError) in
+                let root = try files.read(path).flatMap { try? JSONDocument($0) }?.root
                 return root?.record("decision").map { scope.erases($0) } ?? true
             }
         }
     }
 
-    /// Removes each conversation's lines up to the last erased record; removes the file when no line is left.
+    /// Removes a conversation's lines up to the last erased record; removes the file when no line is left.
     ///
     /// The kept lines are renumbered, so that the last one keeps its number; see ``ConversationHeader``.
-    func removeLines(_ scope: ErasureScope, in folder: String) throws(StoreError) {
-        for conversation in scope.conversations {
-            let parent = folder + "/" + Directory.parent(of: conversation.path)
-            let prefix = ConversationPath.name(of: conversation.customer)
-            try files.remove(in: parent) { name throws(StoreError) in
-                guard name.hasPrefix(prefix) else { return false }
-                guard name == prefix + ".jsonl", let text = try files.read(parent + "/" + name) else {
+    func removeLines(of conversation: ErasedConversation, _ scope: ErasureScope) throws(StoreError) {
+        for folder in [directory.damaged, directory.conversations] {
+            try remove(conversation, in: folder) { path throws(StoreError) in
+                guard path == folder + "/" + conversation.path, let text = try files.read(path) else {
                     return true
                 }
                 let later = Self.later(text, than: scope)
-                if !later.isEmpty, later != text { try files.replace(parent + "/" + name, with: later) }
+                if !later.isEmpty, later != text { try files.replace(path, with: later) }
                 return later.isEmpty
             }
+        }
+    }
+
+    /// Removes those of a conversation's files in a folder that satisfy `isWanted`; see ``names(of:in:)``.
+    private func remove(
+        _ conversation: ErasedConversation, in folder: String,
+        where isWanted: (_ path: String) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        let parent = folder + "/" + Directory.parent(of: conversation.path)
+        let prefix = ConversationPath.name(of: conversation.customer)
+        try files.remove(in: parent) { name throws(StoreError) in
+            guard name.hasPrefix(prefix) else { return false }
+            return try isWanted(parent + "/" + name)
         }
     }
 

@@ -249,7 +249,7 @@ package struct CustomerErasure: Sendable {
         let (lines, damaged) = try journal.rewrite(scope)
         report.records = lines
         report.contents = try removeContents(scope)
-        for folder in [directory.damaged, directory.conversations] { try removeLines(scope, in: folder) }
+        for conversation in scope.conversations { try removeLines(of: conversation, scope) }
         report.unreached = try damaged + busy + quarantinedSegments()
         try finish()
         return report

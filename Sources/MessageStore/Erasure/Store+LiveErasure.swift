@@ -189,7 +189,6 @@ extension Store {
     private func removeLines(
         of conversation: ErasedConversation, _ scope: ErasureScope, _ work: CustomerErasure
     ) throws(StoreError) {
-        let one = scope.only(conversation)
         let name = ConversationName(ConversationDigest(of: conversation.customer), in: conversation.business)
         try conversations.partition(ofPath: conversation.path).withPool { pool throws(StoreError) in
             // The lines of messages that came after the erasure began.
@@ -197,9 +196,7 @@ extension Store {
                 entry.record > scope.through && !scope.subjects.contains(entry.record)
             }
             try pool.replace(name, keeping: isLater) { () throws(StoreError) in
-                for folder in [work.directory.damaged, work.directory.conversations] {
-                    try work.removeLines(one, in: folder)
-                }
+                try work.removeLines(of: conversation, scope)
             }
         }
     }
@@ -216,11 +213,5 @@ extension ErasureScope {
     /// Whether a message with this record in this conversation is erased.
     fileprivate func holds(_ key: ConversationKey, _ record: UInt64) -> Bool {
         holds(key) && (record <= through || subjects.contains(record))
-    }
-
-    /// Returns this scope with only one of its conversations.
-    fileprivate func only(_ conversation: ErasedConversation) -> ErasureScope {
-        ErasureScope(
-            [conversation], through: through, later: later, subjects: subjects, contents: contents)
     }
 }
