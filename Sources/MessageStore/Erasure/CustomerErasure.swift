@@ -77,7 +77,7 @@ package struct CustomerErasure: Sendable {
         try forEachKey { key in
             if customers.contains(key.customer) { conversations.insert(ErasedConversation(key)) }
         }
-        let last = if let through { through } else { try journal.lastRecord() }
+        let last = if let through { through } else { try JournalReader(directory.journal).lastRecord() }
         return try collect(
             conversations, through: last, paymentsThrough: settings.keepsPayments ? nil : now)
     }

@@ -34,18 +34,6 @@ struct JournalErasure {
         }
     }
 
-    /// The number of the last record in the journal; 0 when there is none.
-    func lastRecord() throws(StoreError) -> UInt64 {
-        var last: UInt64 = 0
-        for segment in try segments().suffix(2) {
-            guard let bytes = try files.read(path(segment)) else { continue }
-            Self.forEachPiece(bytes) { piece in
-                if let line = SegmentScan.line(in: bytes, piece) { last = max(last, line.record) }
-            }
-        }
-        return last
-    }
-
     /// Replaces the lines of the erased conversations in the segments that begin up to `last`, latest first.
     ///
     /// `didReplace` is called after each replaced segment. Returns the number of erased lines. Also returns
