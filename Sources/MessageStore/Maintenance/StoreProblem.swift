@@ -37,25 +37,12 @@ package struct StoreProblem: Hashable, Sendable {
 
         /// Whether the journal itself is damaged.
         var isJournals: Bool {
-            switch self {
-            case .journalDamaged, .journalGap, .journalQuarantined: true
-            case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .missing, .differs,
-                .unknownRecord, .conversationUnreadable,
-                .conversationQuarantined, .indexDiffers, .indexUnusable,
-                .requestDamaged:
-                false
-            }
+            [.journalDamaged, .journalGap, .journalQuarantined].contains(self)
         }
 
         /// Whether a conversation's file must be rewritten; missing lines alone are appended.
         var isInFile: Bool {
-            switch self {
-            case .conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs: true
-            case .journalDamaged, .journalGap, .journalQuarantined, .missing, .unknownRecord,
-                .conversationUnreadable, .conversationQuarantined, .indexDiffers,
-                .indexUnusable, .requestDamaged:
-                false
-            }
+            [.conversationDamaged, .sequenceGap, .misplaced, .repeated, .differs].contains(self)
         }
     }
 

@@ -220,11 +220,8 @@ package struct StoreVerification: Sendable {
     /// unreadable.
     private mutating func names(below folder: String, _ expected: inout ExpectedLines) -> [String] {
         let path = data.conversations + "/" + folder
-        do throws(SystemError) {
-            // A folder that was removed meanwhile, or a file, has no names.
-            guard try Directory.holds(path), Directory.isDirectory(path) else { return [] }
-            return try Directory.names(in: path)
-        } catch {
+        // A folder that was removed meanwhile, or a file, has no names.
+        do throws(StoreError) { return try DataFiles().names(in: path) } catch {
             add(StoreProblem(.conversationUnreadable, path))
             expected.excuse(below: folder)
             return []
