@@ -16,7 +16,7 @@ struct LineNumbers {
             let file = try File(path, for: .reading)
             return (
                 file, try ConversationHeader(of: file),
-                try Self.endOfLines(in: file, before: file.sizeBytes())
+                try Self.startOfLine(in: file, before: file.sizeBytes(), notBefore: 0)
             )
         }
     }
@@ -56,7 +56,9 @@ struct LineNumbers {
         var (low, high) = (min(header.sizeBytes, endBytes), endBytes)
         while low < high {
             let middle = low + (high - low) / 2
-            let start = try startOfLine(at: middle, notBefore: low)
+            let start = try StoreError.naming(path) { () throws(SystemError) in
+                try Self.startOfLine(in: file, before: middle, notBefore: low)
+            }
             if try self.number(at: start) < number {
                 low = try endOfLine(from: middle)
             } else {
@@ -78,12 +80,14 @@ struct LineNumbers {
             from: header.from, hasLater: end < endBytes)
     }
 
-    /// Returns the offset of the beginning of the line that contains the byte at `place`.
-    private func startOfLine(at place: Int, notBefore first: Int) throws(StoreError) -> Int {
+    /// Returns the offset after the last line feed before `place`; `first` when none follows that offset.
+    private static func startOfLine(
+        in file: File, before place: Int, notBefore first: Int
+    ) throws(SystemError) -> Int {
         var end = place
         while end > first {
-            let start = max(first, end - Self.pieceBytes)
-            let piece = try read(at: start, count: end - start)
+            let start = max(first, end - pieceBytes)
+            let piece = try file.read(at: start, count: end - start)
             if let feed = piece.lastPosition(of: UInt8(ascii: "\n"), before: piece.count) {
                 return start + feed + 1
             }
@@ -121,18 +125,5 @@ struct LineNumbers {
         // A conversation's file only grows or is replaced: a shorter one was truncated by another program.
         guard bytes.count == count else { throw .damaged(file: path, line: 0) }
         return bytes
-    }
-
-    private static func endOfLines(in file: File, before size: Int) throws(SystemError) -> Int {
-        var end = size
-        while end > 0 {
-            let start = max(0, end - pieceBytes)
-            let piece = try file.read(at: start, count: end - start)
-            if let feed = piece.lastPosition(of: UInt8(ascii: "\n"), before: piece.count) {
-                return start + feed + 1
-            }
-            end = start
-        }
-        return 0
     }
 }
