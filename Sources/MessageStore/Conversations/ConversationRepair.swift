@@ -1,9 +1,11 @@
+import BalloonPOSIX
 import BusinessMessages
 
 /// The repaired content of a conversation: the intact lines of its file in order, and the missing lines.
 ///
 /// It is computed from the file's bytes and the journal's entries alone. Lines are renumbered. A line that is
-/// neither intact nor in the journal is lost, and counted as such.
+/// neither intact nor in the journal is lost, and counted as such. The removal of old lines makes the content of
+/// the new file with this type too.
 struct ConversationRepair: Sendable {
     /// The content of the repaired file.
     private(set) var bytes: [UInt8] = []
@@ -15,6 +17,8 @@ struct ConversationRepair: Sendable {
     private(set) var corrected = 0
     /// The number of lines that the file once had and that cannot be restored.
     private(set) var lost = 0
+    /// The number of old lines that were removed.
+    private(set) var removed = 0
     /// The number of damaged lines: bytes between two line feeds that are not a line of this conversation.
     private(set) var broken = 0
     /// The records of the intact lines after the first damaged or missing one.
@@ -95,12 +99,34 @@ struct ConversationRepair: Sendable {
         }
     }
 
-    /// Creates the content of a file whose oldest lines are removed.
-    init(_ content: [UInt8], _ trim: ConversationTrim) {
-        bytes = trim.header + content[trim.keptFrom...]
-        count = trim.keptLines
-        from = trim.from
+    /// Removes a file's oldest lines; nil when none is removed, or a line that might be due is damaged.
+    ///
+    /// A line is due when it is older than the limit and the journal no longer has its record. No recovery
+    /// expects such a line. Due lines are removed once all or a tenth of the lines are due, or the oldest has
+    /// been due for 30 days. A file is therefore not rewritten every night.
+    init?(trimming content: [UInt8], olderThan limit: Timestamp, before record: UInt64) {
+        let header = ConversationHeader(content)
+        var position = header.sizeBytes
+        var oldest: Timestamp?
+        while let feed = content.firstPosition(of: UInt8(ascii: "\n"), from: position) {
+            guard let line = ConversationLine(Array(content[position..<feed])) else { return nil }
+            guard line.at < limit, line.record < record else { break }
+            oldest = min(oldest ?? line.at, line.at)
+            removed += 1
+            position = feed + 1
+        }
+        guard let oldest else { return nil }
+        count = content[position...].count { $0 == UInt8(ascii: "\n") }
+        let isWorthwhile =
+            count == 0 || removed * 10 >= removed + count
+            || oldest < limit.advanced(by: .zero - Self.trimPatience)
+        guard isWorthwhile else { return nil }
+        from = header.from + removed
+        bytes = ConversationHeader.bytes(from: from) + content[position...]
     }
+
+    /// The time after which a line that is due is removed, however few lines are due with it.
+    private static let trimPatience = Duration.seconds(30 * 86_400)
 
     /// Adds the journal's lines that a file lacks; existing lines keep their content.
     ///

@@ -94,22 +94,21 @@ extension Store {
         let found = try partition.withPool { pool throws(StoreError) in
             try pool.beginTrimming(name, olderThan: limit, before: record)
         }
-        guard let (trim, content, path) = found else { return 0 }
-        if trim.isWhole {
+        guard let replacement = found else { return 0 }
+        if replacement.repair.count == 0 {
             let isRemoved = try partition.withPool { pool throws(StoreError) in
-                try pool.remove(name, with: content)
+                try pool.remove(name, with: replacement.content)
             }
             guard isRemoved else { return 0 }
             try await states.remove(name, before: record)
             report.removed += 1
-            report.lines += trim.removedLines
+            report.lines += replacement.repair.removed
             return 0
         }
-        let replacement = ConversationReplacement(
-            name: name, path: path, content: content, repair: ConversationRepair(content, trim))
         // The file is written and synced without the pool's lock, so that no other conversation waits.
-        let file: AtomicFile.Replacement = try StoreError.naming(path) { () throws(SystemError) in
-            try AtomicFile.Replacement(of: path, with: replacement.repair.bytes)
+        let file: AtomicFile.Replacement = try StoreError.naming(replacement.path) {
+            () throws(SystemError) in
+            try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
         }
         let isInstalled = try partition.withPool { pool throws(StoreError) in
             if pool.quarantine.contains(name) {
@@ -120,7 +119,7 @@ extension Store {
         }
         guard isInstalled else { return 0 }
         report.rewritten += 1
-        report.lines += trim.removedLines
+        report.lines += replacement.repair.removed
         return replacement.repair.bytes.count
     }
 
@@ -154,7 +153,7 @@ extension ConversationPool {
     /// Reads a conversation and decides which lines are removed; nil when no line is removed now.
     fileprivate mutating func beginTrimming(
         _ name: ConversationName, olderThan limit: Timestamp, before record: UInt64
-    ) throws(StoreError) -> (trim: ConversationTrim, content: [UInt8], path: String)? {
+    ) throws(StoreError) -> ConversationReplacement? {
         if isClosed { throw .closed }
         let path = directory + "/" + name.path
         // A quarantined conversation waits for its rebuild.
@@ -162,7 +161,9 @@ extension ConversationPool {
         let shown: [UInt8] = try StoreError.naming(path) { () throws(SystemError) in try disk.read(path) }
         let end = shown.lastPosition(of: UInt8(ascii: "\n"), before: shown.count).map { $0 + 1 } ?? 0
         let content = Array(shown[..<end])
-        return ConversationTrim(content, olderThan: limit, before: record).map { ($0, content, path) }
+        return ConversationRepair(trimming: content, olderThan: limit, before: record).map {
+            ConversationReplacement(name: name, path: path, content: content, repair: $0)
+        }
     }
 
     /// Removes the file of a conversation whose lines are all too old; false when a line was added meanwhile.

@@ -35,9 +35,9 @@ struct TrimmingTests {
     ) {
         let text = ages.enumerated().map { line($0.offset + 1, daysAgo: $0.element) }.joined()
         let limit = now.advanced(by: .seconds(-10 * 86_400))
-        let trim = ConversationTrim(Array(text.utf8), olderThan: limit, before: 1000)
-        #expect(trim?.removedLines == removed)
-        #expect(trim?.isWhole == removed.map { $0 == ages.count })
+        let trimmed = ConversationRepair(trimming: Array(text.utf8), olderThan: limit, before: 1000)
+        #expect(trimmed?.removed == removed)
+        #expect(trimmed?.count == removed.map { ages.count - $0 })
     }
 
     @Test func `a line whose record the journal still has stays, and so does what follows it`() {
@@ -45,9 +45,12 @@ struct TrimmingTests {
             line(1, daysAgo: 99, record: 3) + line(2, daysAgo: 99, record: 7)
             + line(3, daysAgo: 99, record: 4)
         let limit = now.advanced(by: .seconds(-10 * 86_400))
-        #expect(ConversationTrim(Array(text.utf8), olderThan: limit, before: 7)?.removedLines == 1)
-        #expect(ConversationTrim(Array(text.utf8), olderThan: limit, before: 3) == nil)
-        #expect(ConversationTrim(Array(("x" + text).utf8), olderThan: limit, before: 7) == nil)
+        func trimmed(_ text: String, before record: UInt64) -> ConversationRepair? {
+            ConversationRepair(trimming: Array(text.utf8), olderThan: limit, before: record)
+        }
+        #expect(trimmed(text, before: 7)?.removed == 1)
+        #expect(trimmed(text, before: 3) == nil)
+        #expect(trimmed("x" + text, before: 7) == nil)
     }
 
     @Test(arguments: [
