@@ -89,7 +89,10 @@ final class ConversationPartitions: Sendable {
         guard let end = try end(of: key) else { return false }
         if let isClosed = end.isClosed { return isClosed }
         let isClosed = try end.lastInboundLine(maximumBytes: maximumBytes)?.kind == .close
-        try partition(of: key).withPool { pool throws(StoreError) in pool.keep(isClosed: isClosed, of: key) }
+        // A message that was written meanwhile has set the value.
+        partition(of: key).withUnsynced { pool in
+            pool.updateEnd(of: key) { $0.isClosed = $0.isClosed ?? isClosed }
+        }
         return isClosed
     }
 
@@ -106,8 +109,9 @@ final class ConversationPartitions: Sendable {
             contact.apply(line, of: key.business)
         }
         if record == nil {
-            try partition(of: key).withPool { pool throws(StoreError) in
-                pool.keep(contact, through: end.lastSequence, of: key)
+            // A line that was written meanwhile is not in this contact.
+            partition(of: key).withUnsynced { pool in
+                pool.updateEnd(of: key) { if $0.lastSequence == end.lastSequence { $0.contact = contact } }
             }
         }
         return contact

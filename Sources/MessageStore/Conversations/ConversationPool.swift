@@ -97,16 +97,10 @@ struct ConversationPool: Sendable {
         }
     }
 
-    /// Caches whether the conversation is closed, while its file is open and no later message changed that.
-    mutating func keep(isClosed: Bool, of key: ConversationKey) {
+    /// Changes what is cached about a conversation, while its file is open.
+    mutating func updateEnd(of key: ConversationKey, _ change: (inout ConversationEnd) -> Void) {
         let name = name(of: key)
-        if let index = open.index(forKey: name) { open.values[index].keep(isClosed: isClosed) }
-    }
-
-    /// Caches the contact of a conversation as of the line with this number, while its file is open.
-    mutating func keep(_ contact: Contact, through sequence: Int, of key: ConversationKey) {
-        let name = name(of: key)
-        if let index = open.index(forKey: name) { open.values[index].keep(contact, through: sequence) }
+        if let index = open.index(forKey: name) { change(&open.values[index].end) }
     }
 
     /// Returns the next files of the round to sync; a call says that the previous ones are on disk.

@@ -7,7 +7,7 @@ struct OpenConversation: Sendable {
     let isNew: Bool
     private let disk: any StoreDisk
     /// The end of the file.
-    private(set) var end: ConversationEnd
+    var end: ConversationEnd
     /// The identities of the file's lines; nil until a line is appended that the file may already have.
     private var known: Set<LineIdentity>?
     /// The pool's count of uses at the last use of this file; a later use has a larger number.
@@ -68,14 +68,6 @@ struct OpenConversation: Sendable {
         end.contact?.apply(entry)
         return line
     }
-
-    /// Caches the contact as of the line with this number, unless a later line was appended.
-    mutating func keep(_ contact: Contact, through sequence: Int) {
-        if end.lastSequence == sequence { end.contact = contact }
-    }
-
-    /// Caches the result of a search, unless a later message has set the value.
-    mutating func keep(isClosed: Bool) { end.isClosed = end.isClosed ?? isClosed }
 
     private mutating func identities() throws(StoreError) -> Set<LineIdentity> {
         if let known { return known }
