@@ -26,6 +26,11 @@ struct DataFiles: Sendable {
         }
     }
 
+    /// Whether anything exists at the path; throws when that cannot be determined.
+    func holds(_ path: String) throws(StoreError) -> Bool {
+        try StoreError.naming(path) { () throws(SystemError) in try Directory.holds(path) }
+    }
+
     /// The names in a folder; empty when it does not exist or is a file.
     func names(in path: String) throws(StoreError) -> [String] {
         try StoreError.naming(path) { () throws(SystemError) in
@@ -50,11 +55,11 @@ struct DataFiles: Sendable {
         return folders
     }
 
-    /// The paths of the files of conversations with this extension, relative to a folder of all businesses.
-    func conversationPaths(in directory: String, extension suffix: String) throws(StoreError) -> [String] {
+    /// The paths of the files of conversations, relative to a folder of all businesses.
+    func conversationPaths(in directory: String) throws(StoreError) -> [String] {
         var paths: [String] = []
         for folder in try conversationFolders(in: directory) {
-            for name in try names(in: directory + "/" + folder) where name.hasSuffix(suffix) {
+            for name in try names(in: directory + "/" + folder) where name.hasSuffix(".jsonl") {
                 paths.append(folder + "/" + name)
             }
         }

@@ -35,7 +35,7 @@ package struct ConversationFiles: Sendable {
     /// Throws a ``StoreError``. A file without a complete line is omitted.
     package func list() throws -> [Summary] {
         var summaries: [Summary] = []
-        for path in try DataFiles().conversationPaths(in: directory, extension: ".jsonl") {
+        for path in try DataFiles().conversationPaths(in: directory) {
             let business = String(path.prefix { $0 != "/" })
             if let summary = try summary(directory + "/" + path, folder: business) {
                 summaries.append(summary)
@@ -48,14 +48,14 @@ package struct ConversationFiles: Sendable {
 
     /// Returns the businesses that have a conversation; reads at most one file of each business.
     package func businesses() throws -> [BusinessID] {
-        guard Directory.exists(directory) else { return [] }
-        return try names("").compactMap { folder in
+        let files = DataFiles()
+        return try files.names(in: directory).compactMap { folder in
             // When the folder's name is a hash, only the messages in it contain the business's id.
             guard folder.hasPrefix("x-") else { return BusinessID(folder) }
-            for inner in try names("/" + folder) {
-                for name in try names("/" + folder + "/" + inner) where name.hasSuffix(".jsonl") {
-                    let path = directory + "/" + folder + "/" + inner + "/" + name
-                    if let summary = try summary(path, folder: folder) { return summary.business }
+            for inner in try files.names(in: directory + "/" + folder) {
+                let path = directory + "/" + folder + "/" + inner
+                for name in try files.names(in: path) where name.hasSuffix(".jsonl") {
+                    if let summary = try summary(path + "/" + name, folder: folder) { return summary.business }
                 }
             }
             return nil
@@ -66,20 +66,10 @@ package struct ConversationFiles: Sendable {
     ///
     /// Throws a ``StoreError``, including ``StoreError/quarantinedConversation(file:)``.
     package func summaries(of customer: CustomerID) throws -> [Summary] {
-        guard Directory.exists(directory) else { return [] }
-        var summaries: [Summary] = []
         let name = ConversationPath.file(of: customer)
-        for business in try names("") {
-            let path = business + "/" + name
-            if try holds(damaged + "/" + path) {
-                throw StoreError.quarantinedConversation(file: damaged + "/" + path)
-            }
-            guard try holds(directory + "/" + path) else { continue }
-            if let summary = try summary(directory + "/" + path, folder: business) {
-                summaries.append(summary)
-            }
+        return try DataFiles().names(in: directory).compactMap { business in
+            try path(business + "/" + name).flatMap { try summary($0, folder: business) }
         }
-        return summaries
     }
 
     /// Returns every line of a conversation, oldest first; none when the conversation does not exist.
@@ -88,11 +78,7 @@ package struct ConversationFiles: Sendable {
     /// for a gap in the numbers, and ``StoreError/quarantinedConversation(file:)``.
     package func lines(of business: BusinessID, _ customer: CustomerID) throws -> [ConversationLine] {
         let name = ConversationPath.file(ConversationKey(business: business, customer: customer))
-        let path = directory + "/" + name
-        if try holds(damaged + "/" + name) {
-            throw StoreError.quarantinedConversation(file: damaged + "/" + name)
-        }
-        guard try holds(path) else { return [] }
+        guard let path = try path(name) else { return [] }
         let texts = try tail(path, maximum: .max)
         let header: ConversationHeader = try StoreError.naming(path) { () throws(SystemError) in
             try ConversationHeader(of: File(path, for: .reading))
@@ -121,13 +107,14 @@ package struct ConversationFiles: Sendable {
         return lines
     }
 
-    func holds(_ path: String) throws -> Bool {
-        try StoreError.naming(path) { () throws(SystemError) in try Directory.holds(path) }
-    }
-
-    private func names(_ folder: String) throws -> [String] {
-        try StoreError.naming(directory + folder) { () throws(SystemError) in
-            try Directory.names(in: directory + folder)
+    /// Returns the path of a conversation's file, whose path below the folder of all conversations is `name`.
+    ///
+    /// Nil without such a file. Throws ``StoreError/quarantinedConversation(file:)``.
+    func path(_ name: String) throws -> String? {
+        let files = DataFiles()
+        if try files.holds(damaged + "/" + name) {
+            throw StoreError.quarantinedConversation(file: damaged + "/" + name)
         }
+        return try files.holds(directory + "/" + name) ? directory + "/" + name : nil
     }
 }

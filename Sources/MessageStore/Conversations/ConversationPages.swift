@@ -48,7 +48,9 @@ extension ConversationFiles {
     package func page(
         of business: BusinessID, named name: String, _ place: PagePlace, maximum: Int, maximumBytes: Int
     ) throws -> Page? {
-        guard let path = try path(of: business, named: name) else { return nil }
+        let file = "\(ConversationPath.business(business))/\(name.prefix(2))/\(name).jsonl"
+        // The name comes from a request, so accept only a hash: it cannot name a file outside the folder.
+        guard ConversationName(path: file) != nil, let path = try path(file) else { return nil }
         let numbers = try LineNumbers(path)
         switch place {
         case .latest:
@@ -110,17 +112,6 @@ extension ConversationFiles {
 
     /// Returns the name of a customer's file without its extension, which is the same in every business.
     package static func name(of customer: CustomerID) -> String {
-        String(ConversationPath.file(of: customer).dropFirst(3).dropLast(".jsonl".count))
-    }
-
-    /// The path of a conversation's file; nil when the name is not a hash, or there is no such file.
-    private func path(of business: BusinessID, named name: String) throws -> String? {
-        let file = "\(ConversationPath.business(business))/\(name.prefix(2))/\(name).jsonl"
-        // The name comes from a request, so accept only a hash: it cannot name a file outside the folder.
-        guard ConversationName(path: file) != nil else { return nil }
-        if try holds(damaged + "/" + file) {
-            throw StoreError.quarantinedConversation(file: damaged + "/" + file)
-        }
-        return try holds(directory + "/" + file) ? directory + "/" + file : nil
+        ConversationPath.name(of: customer)
     }
 }

@@ -26,7 +26,7 @@ extension ConversationPool {
             return nil
         }
         completed.insert(name)
-        guard try holds(path) else {
+        guard try DataFiles().holds(path) else {
             try complete(name, with: entries)
             return nil
         }

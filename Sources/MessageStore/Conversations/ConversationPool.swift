@@ -135,7 +135,7 @@ struct ConversationPool: Sendable {
         if isClosed { throw .closed }
         if let name = ConversationName(path: path) { forget(name) }
         let file = directory + "/" + path
-        if !quarantine.paths.contains(path), try holds(file) {
+        if !quarantine.paths.contains(path), try DataFiles().holds(file) {
             _ = try add(path, .damaged(file: file, line: 0), isBeingRebuilt: true)
         }
     }
@@ -293,16 +293,12 @@ struct ConversationPool: Sendable {
         let below = name.path
         try quarantine.check(below)
         let path = directory + "/" + below
-        if !creates, try !holds(path) { return }
+        if !creates, try !DataFiles().holds(path) { return }
         var conversation = try openFile(path, ends.remove(name))
         if conversation.isNew { unsynced.insert(folders: [Directory.parent(of: path)]) }
         conversation.lastUse = uses
         if open.count >= maximumOpenFiles { closeOldest() }
         open[name] = conversation
-    }
-
-    func holds(_ path: String) throws(StoreError) -> Bool {
-        try StoreError.naming(path) { () throws(SystemError) in try Directory.holds(path) }
     }
 
     /// Opens a file, and creates its folder only when that fails, because most folders exist.

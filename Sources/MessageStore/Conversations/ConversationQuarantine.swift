@@ -31,7 +31,7 @@ struct ConversationQuarantine: Sendable {
     /// Returns the paths of the files in a folder of quarantined conversations.
     static func paths(in directory: String) throws(StoreError) -> Set<String> {
         // The files in the folder `journal` are damaged segments; they are not in a folder of a conversation.
-        Set(try DataFiles().conversationPaths(in: directory, extension: ".jsonl"))
+        Set(try DataFiles().conversationPaths(in: directory))
     }
 
     /// Throws ``StoreError/quarantinedConversation(file:)`` when the conversation with this path is

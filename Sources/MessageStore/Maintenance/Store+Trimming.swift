@@ -157,7 +157,7 @@ extension ConversationPool {
         if isClosed { throw .closed }
         let path = directory + "/" + name.path
         // A quarantined conversation waits for its rebuild.
-        guard !quarantine.contains(name), try holds(path) else { return nil }
+        guard !quarantine.contains(name), try DataFiles().holds(path) else { return nil }
         let shown: [UInt8] = try StoreError.naming(path) { () throws(SystemError) in try disk.read(path) }
         let end = shown.lastPosition(of: UInt8(ascii: "\n"), before: shown.count).map { $0 + 1 } ?? 0
         let content = Array(shown[..<end])
