@@ -344,7 +344,8 @@ package final class Store: Sendable {
             do throws(StoreError) {
                 var entries: [ConversationEntry] = []
                 for line in (lines[key] ?? []).flatMap(\.lines) { entries += try line.entries(from: reader) }
-                try partition.reconcile(key, with: entries, isSynced: !recovered.state.isUnsynced)
+                try partition.reconcile(
+                    conversations.name(of: key), with: entries, isSynced: !recovered.state.isUnsynced)
                 checkpointer.recordWrite()
                 didAdvance()
             } catch {

@@ -12,7 +12,7 @@ struct ConversationKey: Hashable, Sendable {
     init(business: BusinessID, customer: CustomerID) {
         self.business = business
         self.customer = customer
-        digest = ConversationPath.digest(of: customer)
+        digest = ConversationDigest(of: customer).first
     }
 
     static func == (left: ConversationKey, right: ConversationKey) -> Bool {

@@ -55,19 +55,12 @@ final class ConversationPartition: Sendable {
         }
     }
 
-    /// Adds those of the expected lines that a conversation's file lacks.
+    /// Adds those of the expected lines that the file of this name lacks.
     ///
     /// After a failed sync (`isSynced` is false) the conversation gets a new file, because the content of the
     /// old one may not be on disk. Callers that append or read at the same time do not wait for the sync of
     /// the new file. Throws ``StoreError/quarantinedConversation(file:)`` when lines besides `entries` are
     /// missing, or the file is unreadable.
-    func reconcile(
-        _ key: ConversationKey, with entries: [ConversationEntry], isSynced: Bool
-    ) throws(StoreError) {
-        try reconcile(withUnsynced { $0.name(of: key) }, with: entries, isSynced: isSynced)
-    }
-
-    /// Adds those of the expected lines that the file of this name lacks.
     func reconcile(
         _ name: ConversationName, with entries: [ConversationEntry], isSynced: Bool
     ) throws(StoreError) {

@@ -6,18 +6,13 @@ import BusinessMessages
 /// `<business>/<2 hex>/<64 hex>.jsonl`: the hexadecimal SHA-256 of the customer id and its first two digits.
 /// `<business>` is the business id where it is a valid file name, otherwise `x-` and its SHA-256.
 enum ConversationPath {
-    /// The folder of a conversation's file: `<business>/<2 hex>`.
-    static func directory(_ key: ConversationKey) -> String {
-        business(key.business) + "/" + hash(key.customer.rawValue).prefix(2)
-    }
-
     /// The path of a conversation's file: `<business>/<2 hex>/<64 hex>.jsonl`.
     static func file(_ key: ConversationKey) -> String {
         business(key.business) + "/" + file(of: key.customer)
     }
 
     /// `<64 hex>`: the name of the file without its folder and extension.
-    static func name(of customer: CustomerID) -> String { hash(customer.rawValue) }
+    static func name(of customer: CustomerID) -> String { ConversationDigest(of: customer).hexadecimal }
 
     /// `<2 hex>/<64 hex>.jsonl`, below the folder of a business.
     static func file(of customer: CustomerID) -> String {
@@ -33,19 +28,12 @@ enum ConversationPath {
         path.hasSuffix("/" + file(of: customer))
     }
 
-    /// Returns the first eight bytes of the hash in the file's name, big-endian; the first names the folder.
-    static func digest(of customer: CustomerID) -> UInt64 {
-        var hash = SHA256()
-        hash.update(customer.rawValue.utf8Span.span)
-        let digest = hash.finish()
-        return (0..<8).reduce(0) { $0 << 8 | UInt64(digest[$1]) }
-    }
-
     /// The folder of a business.
     static func business(_ id: BusinessID) -> String {
         let text = id.rawValue
         let isName = (1...100).contains(text.utf8.count) && text.utf8.allSatisfy(isNameByte)
-        return isName && !text.hasPrefix(".") && !text.hasPrefix("x-") ? text : "x-" + hash(text)
+        if isName, !text.hasPrefix("."), !text.hasPrefix("x-") { return text }
+        return "x-" + Hex.encode(SHA256.hash(text.utf8))
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
@@ -55,9 +43,5 @@ enum ConversationPath {
             true
         default: false
         }
-    }
-
-    private static func hash(_ text: String) -> String {
-        Hex.encode(SHA256.hash(text.utf8))
     }
 }

@@ -190,7 +190,7 @@ extension Store {
         of conversation: ErasedConversation, _ scope: ErasureScope, _ work: CustomerErasure
     ) throws(StoreError) {
         let name = ConversationName(ConversationDigest(of: conversation.customer), in: conversation.business)
-        try conversations.partition(ofPath: conversation.path).withPool { pool throws(StoreError) in
+        try conversations.partition(of: name).withPool { pool throws(StoreError) in
             // The lines of messages that came after the erasure began.
             let isLater = { (entry: ConversationEntry) in
                 entry.record > scope.through && !scope.subjects.contains(entry.record)

@@ -146,7 +146,7 @@ struct JournalState: Sendable {
             let letter = DeadLetter(message, reply: reply)
             // In a running store, an operator may have decided before the copy was written.
             if now == nil || ledger.deadLetters[letter] != nil {
-                ledger.recordCarried(letter, of: conversation.business, in: location.segment)
+                ledger.recordDeadLetter(letter, of: conversation.business, in: location.segment)
             }
         case .resolved(let of, _):
             guard let message = open[of], message.state.awaitsReference else { break }

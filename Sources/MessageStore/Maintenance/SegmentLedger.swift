@@ -59,7 +59,7 @@ struct SegmentLedger: Sendable {
         guard let index = index(of: segment) else { return }
         segments[index].open -= 1
         segments[index].lastEnd = max(segments[index].lastEnd, record)
-        if let deadLetter { add(deadLetter, of: business, in: segment) }
+        if let deadLetter { recordDeadLetter(deadLetter, of: business, in: segment) }
     }
 
     /// Removes a dead letter that was retried or dropped.
@@ -69,12 +69,8 @@ struct SegmentLedger: Sendable {
         deadLetterCounts[place.business] = count > 0 ? count : nil
     }
 
-    /// Records that a dead letter was copied to this segment.
-    mutating func recordCarried(_ letter: DeadLetter, of business: BusinessID, in segment: UInt64) {
-        add(letter, of: business, in: segment)
-    }
-
-    private mutating func add(_ letter: DeadLetter, of business: BusinessID, in segment: UInt64) {
+    /// Adds a dead letter, or records that a dead letter was copied to this segment.
+    mutating func recordDeadLetter(_ letter: DeadLetter, of business: BusinessID, in segment: UInt64) {
         guard deadLetters[letter] == nil else {
             deadLetters[letter]?.segment = segment
             return
@@ -169,7 +165,9 @@ extension SegmentLedger {
         guard let segments, let letters else { return nil }
         self.checkpoint = checkpoint
         self.segments = segments
-        for (letter, place) in letters { add(letter, of: place.business, in: place.segment) }
+        for (letter, place) in letters {
+            recordDeadLetter(letter, of: place.business, in: place.segment)
+        }
     }
 
     /// Removes the segments before this one.

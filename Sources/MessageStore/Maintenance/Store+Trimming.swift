@@ -90,7 +90,7 @@ extension Store {
         _ name: ConversationName, olderThan limit: Timestamp, before record: UInt64,
         _ report: inout TrimReport
     ) async throws -> Int {
-        let partition = conversations.partition(ofPath: name.path)
+        let partition = conversations.partition(of: name)
         let found = try partition.withPool { pool throws(StoreError) in
             try pool.beginTrimming(name, olderThan: limit, before: record)
         }

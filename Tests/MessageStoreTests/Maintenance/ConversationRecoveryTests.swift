@@ -317,7 +317,7 @@ struct ConversationRecoveryTests {
             conversation: delivery.conversation, record: delivery.record, at: .now(), id: MessageID("r"),
             kind: .text, message: Array("{}".utf8), result: .accepted(status: 200))
         try store.conversations.partition(of: delivery.conversation).reconcile(
-            delivery.conversation, with: [reply], isSynced: false)
+            store.conversations.name(of: delivery.conversation), with: [reply], isSynced: false)
         try store.conversations.partition(of: reply.conversation).append(reply, mightBeThere: false)
         #expect(try ids() == ["a", "r"])
         await store.close()

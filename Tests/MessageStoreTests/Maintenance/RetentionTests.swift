@@ -278,7 +278,7 @@ struct SegmentLedgerTests {
         #expect(ledger.deadLetters(in: expired).map(\.record) == [2, 3])
         ledger.recordDecision(about: DeadLetter(2, reply: nil))
         #expect(ledger.deadLetters[DeadLetter(3, reply: nil)]?.segment == 1)
-        ledger.recordCarried(DeadLetter(3, reply: nil), of: business, in: 21)
+        ledger.recordDeadLetter(DeadLetter(3, reply: nil), of: business, in: 21)
         #expect(ledger.deadLetters(in: expired).isEmpty)
         #expect(ledger.deadLetters.mapValues(\.segment) == [DeadLetter(3, reply: nil): 21])
         #expect(ledger.deadLetterCounts == [business: 1])
