@@ -72,13 +72,18 @@ final class ConversationPartition: Sendable {
                 try pool.beginReplacing(name, adding: entries)
             }
             guard let replacement else { return }
-            let file: AtomicFile.Replacement = try StoreError.naming(replacement.path) {
-                () throws(SystemError) in
-                try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
-            }
-            if try withPool({ pool throws(StoreError) in try pool.install(file, of: replacement) }) { return }
+            if try install(replacement) { return }
         }
         throw .filesChanging
+    }
+
+    /// Writes and syncs the new file without the pool's lock, so that no other conversation waits, and then
+    /// replaces the old file; see ``ConversationPool/install(_:of:)``.
+    func install(_ replacement: ConversationReplacement) throws(StoreError) -> Bool {
+        let file = try StoreError.naming(replacement.path) { () throws(SystemError) in
+            try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
+        }
+        return try withPool { pool throws(StoreError) in try pool.install(file, of: replacement) }
     }
 
     /// Rewrites a quarantined conversation from the intact lines of its file and the missing lines.

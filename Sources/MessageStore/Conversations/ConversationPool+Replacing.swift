@@ -48,34 +48,25 @@ extension ConversationPool {
 
     /// Adds the lines that the old file got since it was read to the new file, and replaces the old one.
     ///
-    /// Returns false when the old file does not begin with the content that was read. An erasure, a removal of old lines or a
-    /// repair has then replaced it, and the new file has lines that must not return.
+    /// Returns false when the conversation is quarantined, or the old file does not begin with the content that
+    /// was read. An erasure, a removal of old lines or a repair has then replaced it, and the new file has lines that
+    /// must not return.
     mutating func install(
         _ file: AtomicFile.Replacement, of replacement: ConversationReplacement
     ) throws(StoreError) -> Bool {
         let path = replacement.path
-        do throws(StoreError) {
-            if isClosed || quarantine.contains(replacement.name) {
-                file.discard()
-                return true
-            }
-            guard try begins(path, with: replacement.content) else {
-                file.discard()
-                return false
-            }
-        } catch {
-            file.discard()
-            throw error
-        }
-        do throws(SystemError) {
+        var isInstalled = false
+        defer { if !isInstalled { file.discard() } }
+        if isClosed { return true }
+        if quarantine.contains(replacement.name) { return false }
+        guard try begins(path, with: replacement.content) else { return false }
+        try StoreError.naming(path) { () throws(SystemError) in
             let old = try File(path, for: .reading)
             let readBytes = replacement.content.count
             let later = try old.read(at: readBytes, count: max(0, old.sizeBytes() - readBytes))
             try file.install(adding: replacement.repair.continuation(later))
-        } catch {
-            file.discard()
-            throw .unavailable(path: path, error)
         }
+        isInstalled = true
         open[replacement.name] = nil
         ends.remove(replacement.name)
         unsynced.insert(replacement.name)

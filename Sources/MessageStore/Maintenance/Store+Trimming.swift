@@ -105,19 +105,7 @@ extension Store {
             report.lines += replacement.repair.removed
             return 0
         }
-        // The file is written and synced without the pool's lock, so that no other conversation waits.
-        let file: AtomicFile.Replacement = try StoreError.naming(replacement.path) {
-            () throws(SystemError) in
-            try AtomicFile.Replacement(of: replacement.path, with: replacement.repair.bytes)
-        }
-        let isInstalled = try partition.withPool { pool throws(StoreError) in
-            if pool.quarantine.contains(name) {
-                file.discard()
-                return false
-            }
-            return try pool.install(file, of: replacement)
-        }
-        guard isInstalled else { return 0 }
+        guard try partition.install(replacement) else { return 0 }
         report.rewritten += 1
         report.lines += replacement.repair.removed
         return replacement.repair.bytes.count
