@@ -207,7 +207,9 @@ extension Store {
         to customer: CustomerID, of business: BusinessID
     ) throws -> ConversationLine? {
         let key = ConversationKey(business: business, customer: customer)
-        return try conversations.end(of: key)?.lastLineOfPerson(maximumBytes: Self.maximumSearchedBytes)
+        return try conversations.end(of: key)?.lastLine(
+            with: { $0.line(author: .person(nil)) }, maximumBytes: Self.maximumSearchedBytes
+        ) { $0.isDelivered && $0.author?.person != nil }
     }
 
     /// Returns whether Apple accepted a message to the customer that has the text, in the last 16 MiB of the

@@ -104,36 +104,21 @@ struct ConversationEnd: Sendable {
         return try parse(texts, lastSequence: lastSequence, path: path)
     }
 
-    /// Returns the line of the customer's latest message with this id; nil when there is none.
-    ///
-    /// Reads the file from its end in parts of about 1 MiB, and parses only lines that contain the id.
-    func inboundLine(of id: MessageID) throws(StoreError) -> ConversationLine? {
-        let text = JSONWriter.object { $0.field("id", id.rawValue) }.dropFirst().dropLast()
-        return try lastLine(with: Array(text)) {
-            $0.direction == .inbound && $0.id == id && !$0.isFilesOnly
-        }
-    }
-
     /// Returns the customer's last message in about the last `maximumBytes`; nil when these bytes have none.
     func lastInboundLine(maximumBytes: Int) throws(StoreError) -> ConversationLine? {
-        let text = JSONWriter.object { $0.field("direction", "inbound") }.dropFirst().dropLast()
-        return try lastLine(with: Array(text), maximumBytes: maximumBytes) {
+        try lastLine(with: { $0.field("direction", "inbound") }, maximumBytes: maximumBytes) {
             $0.direction == .inbound && !$0.isFilesOnly && !$0.kind.isTyping
         }
     }
 
-    /// Returns the last message of a known person that the gateway accepted, in about the last `maximumBytes`; nil
-    /// when these bytes have none.
-    func lastLineOfPerson(maximumBytes: Int) throws(StoreError) -> ConversationLine? {
-        let text = JSONWriter.object { $0.line(author: .person(nil)) }.dropFirst().dropLast()
-        return try lastLine(with: Array(text), maximumBytes: maximumBytes) {
-            $0.isDelivered && $0.author?.person != nil
-        }
-    }
-
-    private func lastLine(
-        with text: [UInt8], maximumBytes: Int = .max, where isWanted: (ConversationLine) -> Bool
+    /// Returns the last line in about the last `maximumBytes` that `isWanted` accepts; nil when these bytes have none.
+    ///
+    /// Reads the file from its end in parts of about 1 MiB, and parses only lines that contain the member.
+    func lastLine(
+        with member: (inout JSONWriter) -> Void, maximumBytes: Int = .max,
+        where isWanted: (ConversationLine) -> Bool
     ) throws(StoreError) -> ConversationLine? {
+        let text = Array(JSONWriter.object(member).dropFirst().dropLast())
         var found: ConversationLine?
         _ = try hasLine(maximumBytes: maximumBytes) { bytes in
             guard bytes[...].firstPosition(of: text) != nil, let line = ConversationLine(bytes),

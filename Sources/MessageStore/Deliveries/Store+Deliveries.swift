@@ -339,8 +339,9 @@ extension Store {
     package func inboundLine(
         of id: MessageID, from customer: CustomerID, to business: BusinessID
     ) throws -> ConversationLine? {
-        try conversations.end(of: ConversationKey(business: business, customer: customer))?.inboundLine(
-            of: id)
+        try conversations.end(of: ConversationKey(business: business, customer: customer))?.lastLine(
+            with: { $0.field("id", id.rawValue) }
+        ) { $0.direction == .inbound && $0.id == id && !$0.isFilesOnly }
     }
 
     /// Returns the latest `capability-list` of a customer's device; nil when none of the last 1000 lines has
