@@ -3,18 +3,6 @@ import BusinessMessages
 
 /// The conversation lines that must exist according to the journal; each is marked when it is found.
 struct ExpectedLines {
-    /// The comparison of a found line with the journal.
-    enum Finding {
-        /// The line equals the journal's.
-        case same
-        /// The journal does not contain the line.
-        case unknown
-        /// The line differs from the journal's.
-        case differs
-        /// The line was found before.
-        case repeated
-    }
-
     private struct Line {
         let record: UInt64
         /// The number of the record that finished the line's message.
@@ -70,16 +58,21 @@ struct ExpectedLines {
         lines = lines.filter { !isBelow[Int($0.value.path)] }
     }
 
-    /// Marks a line that was found in a conversation's file; returns how it compares with the expected line.
-    mutating func take(_ line: ConversationLine, _ text: [UInt8], in path: String) -> Finding {
+    /// Marks a line that was found in a conversation's file.
+    ///
+    /// Returns the problem when the line differs from the journal's or was found before; nil when it is the
+    /// journal's, or the journal does not contain it.
+    mutating func take(
+        _ line: ConversationLine, _ text: [UInt8], in path: String
+    ) -> StoreProblem.Kind? {
         let key = key(path, line.identity)
-        guard let known = lines[key] else { return .unknown }
+        guard let known = lines[key] else { return nil }
         if known.isFound { return .repeated }
         lines[key]?.isFound = true
         found += 1
-        guard let checksum = known.checksum else { return .same }
+        guard let checksum = known.checksum else { return nil }
         let found = Self.checksum(text[...])
-        return found == checksum || found == known.olderChecksum ? .same : .differs
+        return found == checksum || found == known.olderChecksum ? nil : .differs
     }
 
     /// The lines up to the last checkpoint that were not found, in the order of their records.

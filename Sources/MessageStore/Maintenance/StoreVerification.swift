@@ -206,10 +206,8 @@ package struct StoreVerification: Sendable {
             if !ConversationPath.holds(path, line.customer) {
                 add(StoreProblem(.misplaced, file, line: index + 1, record: line.record))
             }
-            switch expected.take(line, text, in: path) {
-            case .repeated: add(StoreProblem(.repeated, file, line: index + 1, record: line.record))
-            case .differs: add(StoreProblem(.differs, file, line: index + 1, record: line.record))
-            case .same, .unknown: break
+            if let kind = expected.take(line, text, in: path) {
+                add(StoreProblem(kind, file, line: index + 1, record: line.record))
             }
             last = max(last ?? 0, line.record)
         }
