@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 
 /// The first line of a conversation's file whose oldest lines were removed: `{"format":2,"from":501}`.
@@ -27,7 +28,7 @@ struct ConversationHeader: Hashable, Sendable {
         else { return }
         let digits = beginning[Self.start.count..<feed].dropLast()
         guard beginning[feed - 1] == UInt8(ascii: "}"), (1...15).contains(digits.count),
-            digits.allSatisfy({ (0x30...0x39).contains($0) }),
+            digits.allSatisfy(\.isDigit),
             let from = Int(String(decoding: digits, as: UTF8.self)), from > 1
         else { return }
         self.init(from: from, sizeBytes: feed + 1)

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonWire
 import BusinessMessages
 
@@ -31,17 +32,10 @@ enum ConversationPath {
     /// The folder of a business.
     static func business(_ id: BusinessID) -> String {
         let text = id.rawValue
-        let isName = (1...100).contains(text.utf8.count) && text.utf8.allSatisfy(isNameByte)
+        let isName =
+            (1...100).contains(text.utf8.count)
+            && text.utf8.allSatisfy { $0.isDigit || $0.isLetter || "._-".utf8.contains($0) }
         if isName, !text.hasPrefix("."), !text.hasPrefix("x-") { return text }
         return "x-" + Hex.encode(SHA256.hash(text.utf8))
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
     }
 }

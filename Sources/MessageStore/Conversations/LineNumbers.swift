@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 
 /// Finds lines of a conversation's file by their numbers, which increase without gaps.
@@ -111,7 +112,7 @@ struct LineNumbers {
     private func number(at start: Int) throws(StoreError) -> Int {
         let beginning = Array("{\"seq\":".utf8)
         let bytes = try read(at: start, count: min(beginning.count + 20, endBytes - start))
-        let digits = bytes.dropFirst(beginning.count).prefix { (0x30...0x39).contains($0) }
+        let digits = bytes.dropFirst(beginning.count).prefix(while: \.isDigit)
         guard bytes.starts(with: beginning), let number = Int(String(decoding: digits, as: UTF8.self)) else {
             throw .damaged(file: path, line: 0)
         }

@@ -1,3 +1,4 @@
+import BalloonJSON
 import BalloonPOSIX
 
 /// Finds the contents that lines name: `"sha256":"…"` of a received file, and `"file":"…"` of a sent one.
@@ -13,7 +14,7 @@ enum ContentReferences {
             while let place = rest.firstPosition(of: marker) {
                 rest = rest[(place + marker.count)...]
                 let digits = rest.prefix(64)
-                if digits.count == 64, digits.allSatisfy(isDigit),
+                if digits.count == 64, digits.allSatisfy(\.isLowercaseHexDigit),
                     rest.dropFirst(64).first == UInt8(ascii: "\"")
                 {
                     found.insert(String(decoding: digits, as: UTF8.self))
@@ -21,9 +22,5 @@ enum ContentReferences {
             }
         }
         return found
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
     }
 }
