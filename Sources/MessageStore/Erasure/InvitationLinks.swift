@@ -114,19 +114,13 @@ extension CustomerErasure {
                 try take(path, of: conversation.business, into: &links)
             }
             for business in links.businesses(inviting: known) where read.insert(business).inserted {
-                try takeConversations(of: business, into: &links)
+                try forEachFolder(of: business) { path, business, names throws(StoreError) in
+                    for name in names { try take(path + "/" + name, of: business, into: &links) }
+                }
             }
             found = links.closure(of: known)
         }
         return found
-    }
-
-    private func takeConversations(
-        of business: String, into links: inout InvitationLinks
-    ) throws(StoreError) {
-        try forEachFolder(of: business) { path, business, names throws(StoreError) in
-            for name in names { try take(path + "/" + name, of: business, into: &links) }
-        }
     }
 
     private func take(

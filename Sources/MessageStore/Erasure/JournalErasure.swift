@@ -24,10 +24,10 @@ struct JournalErasure {
             if index + 1 < segments.count, segments[index + 1] <= first { continue }
             try files.resting { () throws(StoreError) in
                 guard let bytes = try files.read(path(segment)) else { return }
-                Self.forEachPiece(bytes) { piece in
-                    guard let line = SegmentScan.line(in: bytes, piece),
+                for piece in bytes.split(separator: UInt8(ascii: "\n")) {
+                    guard let line = SegmentScan.line(in: bytes, piece.indices),
                         let record = JournalRecord(bytes[line.range], line.header)
-                    else { return }
+                    else { continue }
                     body(record, line.record, bytes[line.range])
                 }
             }
@@ -65,36 +65,22 @@ struct JournalErasure {
         _ source: [UInt8], _ scope: ErasureScope
     ) -> (target: [UInt8], lines: Int, isDamaged: Bool) {
         var (target, lines, isDamaged) = (source, 0, false)
-        forEachPiece(source) { piece in
-            guard let line = SegmentScan.line(in: source, piece),
+        for piece in source.split(separator: UInt8(ascii: "\n")) {
+            guard let line = SegmentScan.line(in: source, piece.indices),
                 let record = JournalRecord(source[line.range], line.header)
             else {
-                if scope.isMentioned(in: source[piece]) { isDamaged = true }
-                return
+                if scope.isMentioned(in: piece) { isDamaged = true }
+                continue
             }
             let text = source[line.range]
-            guard record.hasText, scope.holds(record, number: line.record) else { return }
+            guard record.hasText, scope.holds(record, number: line.record) else { continue }
             guard let erased = ErasedLine.bytes(replacing: text, line.header, record) else {
                 isDamaged = true
-                return
+                continue
             }
             target.replaceSubrange(line.range, with: erased)
             lines += 1
         }
         return (target, lines, isDamaged)
-    }
-
-    /// Calls `body` with the range of each line that is not empty, without its line feed.
-    private static func forEachPiece(_ bytes: [UInt8], _ body: (Range<Int>) -> Void) {
-        var start = 0
-        while start < bytes.count {
-            if bytes[start] == UInt8(ascii: "\n") {
-                start += 1
-                continue
-            }
-            let end = bytes.firstPosition(of: UInt8(ascii: "\n"), from: start) ?? bytes.count
-            body(start..<end)
-            start = end + 1
-        }
     }
 }
