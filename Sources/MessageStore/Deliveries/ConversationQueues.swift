@@ -99,17 +99,9 @@ struct ConversationQueues: Sendable {
     /// All messages that are not finished.
     var all: [Lease] {
         conversations.flatMap { key, conversation in
-            (conversation.parked + Array(conversation.due) + Array(conversation.pending)).map {
+            (Array(conversation.pending) + conversation.parked + conversation.due).map {
                 Lease(conversation: key, pending: $0)
             }
-        }
-    }
-
-    /// All recorded messages that are not finished.
-    var recorded: [Lease] {
-        conversations.flatMap { key, conversation in
-            (Array(conversation.pending) + conversation.parked + conversation.due)
-                .filter { $0.recording.kind != nil }.map { Lease(conversation: key, pending: $0) }
         }
     }
 

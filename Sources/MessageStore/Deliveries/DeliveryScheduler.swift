@@ -115,9 +115,6 @@ final class DeliveryScheduler: Sendable {
     /// All messages that are not finished.
     var all: [Lease] { partitions.flatMap { $0.state.withLock { $0.queues.all } } }
 
-    /// All recorded messages that are not finished.
-    var recorded: [Lease] { partitions.flatMap { $0.state.withLock { $0.queues.recorded } } }
-
     /// Lets a postponed or parked delivery be leased again after a delay.
     func resume(_ record: UInt64, of key: ConversationKey, after delay: Duration) {
         timers.asyncAfter(deadline: .now() + delay.dispatchInterval) { [weak self] in

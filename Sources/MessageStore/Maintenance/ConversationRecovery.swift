@@ -29,7 +29,7 @@ struct ConversationRecovery: Sendable {
         await scheduler.finishRecordings()
         // The list is made before the journal is read: a delivery that finishes in between is in the list, in
         // the journal, or in both. See ``Store/finish``.
-        let unfinished = scheduler.recorded
+        let unfinished = scheduler.all
         await journal.flush()
         if let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
         try await DispatchQueue(label: "balloon.recovery").run {

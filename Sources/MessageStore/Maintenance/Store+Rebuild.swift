@@ -56,7 +56,7 @@ extension Store {
         var fold = LineFold()
         // The list is made before the journal is read: a delivery that finishes in between is in the list, in
         // the journal, or in both.
-        let unfinished = scheduler.recorded
+        let unfinished = scheduler.all
         try files.forEachRecord { record, number, location throws(StoreError) in
             guard let line = fold.apply(record, number: number, at: location) else { return }
             // A reply may end before the delivery of its message does, but the message's line must precede
