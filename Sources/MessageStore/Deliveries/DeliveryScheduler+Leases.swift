@@ -80,10 +80,7 @@ extension DeliveryScheduler {
     func park(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
         guard let delivery = leased(record, of: key) else { return false }
         clear(delivery, of: key)
-        if !delivery.isParked {
-            parked.add(1, ordering: .relaxed)
-            ready.withLock { $0.changeBacklog(of: key.business, by: -1) }
-        }
+        if !delivery.isParked { quotas.park(key.business) }
         change(key) { $0.park(record, of: key) ?? [] }
         resume(record, of: key, after: delay)
         return true

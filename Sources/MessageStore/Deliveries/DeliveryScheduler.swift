@@ -47,11 +47,10 @@ final class DeliveryScheduler: Sendable {
     /// A lock that is acquired only without a partition's lock, never inside one.
     let ready = Mutex(ReadyConversations())
     let references = Mutex(ReferenceQueue(slots: 16, share: 4))
-    /// The number of unfinished deliveries of each business, and its limit.
+    /// The number of unfinished deliveries of each business, its limit, and the number of parked ones.
     let quotas = PendingQuotas()
     let recording = Mutex(Recording())
     let pending = Atomic<Int>(0)
-    let parked = Atomic<Int>(0)
     let unreadable = Atomic<Int>(0)
     let lastWaiter = Atomic<UInt64>(0)
     let timers = DispatchQueue(label: "balloon.deliveries")
@@ -71,10 +70,7 @@ final class DeliveryScheduler: Sendable {
 
     /// The numbers of unfinished, parked and unreadable deliveries.
     var counts: (pending: Int, parked: Int, unreadable: Int) {
-        (
-            pending.load(ordering: .relaxed), parked.load(ordering: .relaxed),
-            unreadable.load(ordering: .relaxed)
-        )
+        (pendingCount, quotas.parkedCount, unreadable.load(ordering: .relaxed))
     }
 
     /// The number of unfinished deliveries.
@@ -85,18 +81,9 @@ final class DeliveryScheduler: Sendable {
     @discardableResult
     func add(_ deliveries: [Lease]) -> [Backlog] {
         pending.add(deliveries.count, ordering: .relaxed)
-        quotas.add(deliveries)
-        let backlogs = ready.withLock { ready in
-            deliveries.map { delivery in
-                if !delivery.pending.isParked {
-                    ready.changeBacklog(of: delivery.conversation.business, by: 1)
-                }
-                return ready.backlog(of: delivery.conversation.business)
-            }
-        }
+        let backlogs = quotas.add(deliveries)
         for delivery in deliveries {
             let pending = delivery.pending
-            if pending.isParked { parked.add(1, ordering: .relaxed) }
             change(delivery.conversation) { $0.add(pending, to: delivery.conversation) }
             if pending.awaitsReference { resume(references.withLock { $0.add(delivery) }) }
             if pending.isParked, pending.recording.isDone {
@@ -154,9 +141,7 @@ final class DeliveryScheduler: Sendable {
         guard let removed else { return nil }
         if removed.isSuspect { handOver(ready.withLock { $0.clear(record) }) }
         pending.subtract(1, ordering: .relaxed)
-        quotas.finish(key.business)
-        if removed.isParked { parked.subtract(1, ordering: .relaxed) }
-        ready.withLock { $0.recordEnd(of: key.business, wasParked: removed.isParked, finishedAt: now) }
+        quotas.recordEnd(of: key.business, wasParked: removed.isParked, finishedAt: now)
         return removed
     }
 

@@ -1,7 +1,7 @@
 import BusinessMessages
 import Synchronization
 
-/// The numbers of unfinished messages of each business, and their limits.
+/// The numbers of unfinished and of parked messages of each business, and the limits of unfinished ones.
 ///
 /// Every inbound message checks its business's limit. The check acquires the lock only while a business has
 /// reached its quota.
@@ -9,11 +9,19 @@ final class PendingQuotas: Sendable {
     private struct State {
         var quotas: [BusinessID: Int] = [:]
         var regular = Int.max
-        var pending: [BusinessID: Int] = [:]
+        var businesses: [BusinessID: Business] = [:]
 
         func quota(of business: BusinessID) -> Int { quotas[business] ?? regular }
 
-        func isFull(_ business: BusinessID) -> Bool { pending[business, default: 0] >= quota(of: business) }
+        func count(of business: BusinessID) -> Int { businesses[business]?.pending ?? 0 }
+
+        func isFull(_ business: BusinessID) -> Bool { count(of: business) >= quota(of: business) }
+    }
+
+    private struct Business {
+        var pending = 0
+        /// The unfinished messages without the parked ones.
+        var backlog = Backlog()
     }
 
     private let state = Mutex(State())
@@ -34,34 +42,49 @@ final class PendingQuotas: Sendable {
         state.withLock { state in
             state.quotas = quotas
             state.regular = regular
-            full.store(state.pending.keys.count { state.isFull($0) }, ordering: .relaxed)
+            full.store(state.businesses.keys.count { state.isFull($0) }, ordering: .relaxed)
         }
     }
 
     /// The number of unfinished messages of a business.
-    func count(of business: BusinessID) -> Int { state.withLock { $0.pending[business, default: 0] } }
+    func count(of business: BusinessID) -> Int { state.withLock { $0.count(of: business) } }
 
     /// The number of unfinished messages of each business that has any.
-    var counts: [BusinessID: Int] { state.withLock { $0.pending } }
+    var counts: [BusinessID: Int] {
+        state.withLock { $0.businesses.mapValues(\.pending).filter { $0.value > 0 } }
+    }
 
-    /// Counts new unfinished messages.
-    func add(_ leases: [Lease]) {
+    /// The number of parked messages.
+    var parkedCount: Int {
+        state.withLock { $0.businesses.values.reduce(0) { $0 + $1.pending - $1.backlog.count } }
+    }
+
+    /// Counts new unfinished messages; returns the backlog of each message's business, with the message itself.
+    @discardableResult
+    func add(_ leases: [Lease]) -> [Backlog] {
         state.withLock { state in
-            for lease in leases {
-                let business = lease.conversation.business
-                let count = state.pending[business, default: 0] + 1
-                state.pending[business] = count
-                if count == state.quota(of: business) { full.add(1, ordering: .relaxed) }
+            leases.map { lease in
+                let key = lease.conversation.business
+                var business = state.businesses[key, default: Business()]
+                business.pending += 1
+                if !lease.pending.isParked { business.backlog.count += 1 }
+                state.businesses[key] = business
+                if business.pending == state.quota(of: key) { full.add(1, ordering: .relaxed) }
+                return business.backlog
             }
         }
     }
 
-    /// Counts the end of a message of a business.
-    func finish(_ business: BusinessID) {
+    /// Counts a message of a business that was parked.
+    func park(_ business: BusinessID) { state.withLock { $0.businesses[business]?.backlog.count -= 1 } }
+
+    /// Counts the end of a message of a business; `now` is the time at which a handler finished it.
+    func recordEnd(of business: BusinessID, wasParked: Bool, finishedAt now: UInt64?) {
         state.withLock { state in
-            guard let count = state.pending[business] else { return }
-            if count == state.quota(of: business) { full.subtract(1, ordering: .relaxed) }
-            state.pending[business] = count > 1 ? count - 1 : nil
+            if state.count(of: business) == state.quota(of: business) { full.subtract(1, ordering: .relaxed) }
+            state.businesses[business]?.pending -= 1
+            if !wasParked { state.businesses[business]?.backlog.count -= 1 }
+            if let now { state.businesses[business]?.backlog.endedAt = now }
         }
     }
 }

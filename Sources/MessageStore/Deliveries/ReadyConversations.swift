@@ -43,8 +43,6 @@ struct ReadyConversations: Sendable {
     }
 
     private struct Business {
-        /// The unfinished deliveries of the business, without parked deliveries.
-        var backlog = Backlog()
         var ready = Deque<ConversationKey>()
         /// The waiting tasks; the latest is resumed first, because its thread and memory are still in use.
         var waiters: [LeaseWaiter] = []
@@ -72,21 +70,6 @@ struct ReadyConversations: Sendable {
     private var turns = Deque<SuspectTurn>()
     /// The businesses that get the next probes, in order.
     private var probed = Deque<BusinessID>()
-
-    /// Changes the number of unfinished deliveries of a business, after some were added, parked or ended.
-    mutating func changeBacklog(of business: BusinessID, by count: Int) {
-        businesses[business, default: Business()].backlog.count += count
-    }
-
-    /// Subtracts a delivery from the business's backlog unless it was parked; `now` is the time at which a handler
-    /// finished it.
-    mutating func recordEnd(of business: BusinessID, wasParked: Bool, finishedAt now: UInt64?) {
-        if let now { businesses[business]?.backlog.endedAt = now }
-        if !wasParked { businesses[business]?.backlog.count -= 1 }
-    }
-
-    /// The unfinished deliveries of a business, without parked ones.
-    func backlog(of business: BusinessID) -> Backlog { businesses[business]?.backlog ?? Backlog() }
 
     /// Pauses all deliveries until these suspects have run, each alone.
     mutating func holdForSuspects(_ suspects: [UInt64: BusinessID]) {

@@ -38,16 +38,26 @@ import Testing
     }
 
     @Test func `a parked delivery does not count in the backlog, neither while it waits nor when it ends`() {
-        var ready = ReadyConversations()
-        ready.changeBacklog(of: business, by: 3)
-        ready.recordEnd(of: business, wasParked: false, finishedAt: 10)
-        #expect(ready.backlog(of: business).count == 2)
-        #expect(ready.backlog(of: business).endedAt == 10)
-        #expect(ready.backlog(of: BusinessID("other")).count == 0)
-        ready.changeBacklog(of: business, by: -1)
-        #expect(ready.backlog(of: business).count == 1)
-        ready.recordEnd(of: business, wasParked: true, finishedAt: 20)
-        #expect(ready.backlog(of: business).count == 1)
+        func backlog(of name: BusinessID) -> Backlog? {
+            let record = JournalledRecord(number: 1, location: RecordLocation(segment: 1, offset: 0, lengthBytes: 1))
+            return quotas.add([
+                Lease(
+                    conversation: ConversationKey(business: name, customer: customer),
+                    pending: PendingDelivery(record, awaitsReference: false, act: .writes))
+            ]).first
+        }
+        let quotas = PendingQuotas()
+        #expect((1...3).map { _ in backlog(of: business)?.count } == [1, 2, 3])
+        quotas.recordEnd(of: business, wasParked: false, finishedAt: 10)
+        #expect(backlog(of: business)?.count == 3)
+        #expect(backlog(of: business)?.endedAt == 10)
+        #expect(backlog(of: BusinessID("other"))?.count == 1)
+        quotas.park(business)
+        #expect(quotas.parkedCount == 1)
+        #expect(backlog(of: business)?.count == 4)
+        quotas.recordEnd(of: business, wasParked: true, finishedAt: 20)
+        #expect(backlog(of: business)?.count == 5)
+        #expect((quotas.parkedCount, quotas.count(of: business)) == (0, 5))
     }
 
     @Test func `queued replies count from the first that was sent until all are settled`() {
