@@ -62,20 +62,8 @@ extension Store {
     ///
     /// A leased message that waits for its handler, or that is held back, is not with a handler.
     func endErased(_ lease: Lease) throws(StoreError) -> Bool {
-        let pending = lease.pending
-        let isHeld = held.holds(pending.record)
-        guard
-            scheduler.remove(
-                pending.record, of: lease.conversation, evenLeased: { $0.waitsForHandler || isHeld })
-        else {
-            return false
-        }
-        calls.end(pending.record)
-        try journal.append(
-            JournalBody.finished(
-                of: pending.record, kind: pending.recording.kind, .erased, at: .now()),
-            for: .none)
-        return true
+        let isHeld = held.holds(lease.pending.record)
+        return try end(lease, as: .erased) { $0.waitsForHandler || isHeld }
     }
 
     private func end(
@@ -83,24 +71,30 @@ extension Store {
         evenLeased: (BusinessID, PendingDelivery) -> Bool
     ) async throws {
         for lease in leases {
-            let pending = lease.pending
-            // Remove the delivery from its queue first: a delivery that a handler gets meanwhile stays with the
-            // handler, and no delivery is ended twice.
-            let key = lease.conversation
-            guard
-                scheduler.remove(pending.record, of: key, evenLeased: { evenLeased(key.business, $0) })
-            else {
-                throw StoreError.notFinished(record: pending.record)
-            }
-            calls.end(pending.record)
-            let result = result.end(of: pending)
-            try journal.append(
-                JournalBody.finished(of: pending.record, kind: pending.recording.kind, result, at: .now()),
-                for: .none)
+            guard try end(lease, as: result, evenLeased: { evenLeased(lease.conversation.business, $0) })
+            else { throw StoreError.notFinished(record: lease.pending.record) }
         }
         // The flush includes the records above, so they are durable when it returns.
         await journal.flush()
         if !leases.isEmpty, let failure = journal.lastFailure { throw StoreError.notDurable(failure) }
+    }
+
+    /// Ends an unfinished delivery; false when it is absent, or is leased and `evenLeased` returns false for it.
+    private func end(
+        _ lease: Lease, as result: DeliveryResult, evenLeased: (PendingDelivery) -> Bool
+    ) throws(StoreError) -> Bool {
+        let pending = lease.pending
+        // Remove the delivery from its queue first: a delivery that a handler gets meanwhile stays with the
+        // handler, and no delivery is ended twice.
+        guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: evenLeased) else {
+            return false
+        }
+        calls.end(pending.record)
+        try journal.append(
+            JournalBody.finished(
+                of: pending.record, kind: pending.recording.kind, result.end(of: pending), at: .now()),
+            for: .none)
+        return true
     }
 
     private func checkDropped(_ record: UInt64) async throws {
