@@ -119,7 +119,7 @@ extension Store {
         for queued in outbox.all where scope.holds(queued.conversation, queued.id.record) {
             guard let entry = leaseReply(queued.id) else {
                 // The reply may have ended since `outbox.all` was read.
-                if outbox.item(queued.id) != nil { busy = .beingSent(queued.id) }
+                if outbox.isQueued(queued.id) { busy = .beingSent(queued.id) }
                 continue
             }
             do {

@@ -16,7 +16,7 @@ extension Store {
                 JournalRepair.Held(
                     business: conversation.business.rawValue, customer: conversation.customer.rawValue,
                     replies: outbox.queued(of: conversation, maximum: JournalRepair.Held.maximumReplies)
-                        .map { "\($0.0.id)" })
+                        .map { "\($0.id)" })
             })
     }
 

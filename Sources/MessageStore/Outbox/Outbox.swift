@@ -3,7 +3,7 @@ import BusinessMessages
 import Dispatch
 import Synchronization
 
-/// The decided replies that have not ended, in memory: their order, and where the journal has their texts.
+/// The decided replies that have not ended, in memory: an ``OutboxQueue`` with its lock, its clock and its wakeups.
 ///
 /// ```
 ///   outcome durable ──add──> queue ──lease──> sender ──settle──> reply record ──> conversation line
@@ -11,39 +11,10 @@ import Synchronization
 ///                              └────postpone─────┘   (replyAttempt record)
 /// ```
 final class Outbox: Sendable {
-    /// The data of a queued reply besides its place in the queue.
-    struct Item: Sendable {
-        let place: ReplyText.Place
-        /// The reply's text, if it is cached.
-        var text: ReplyText?
-        let isRecovered: Bool
-        /// The identity of a proactive message; nil for a reply.
-        var key: MessageKey?
-        /// The SHA-256 of the request that brought a proactive message to this process; nil without one.
-        var requestDigest: String?
-        /// Whether the reply answers the failure of another reply.
-        var answersFailure = false
-        /// The reply's end, once it is in the journal; the conversation's file may still lack its line.
-        var end: (result: ReplyResult, at: Timestamp)?
-        /// The number of the reply's line in ``UnwrittenLines``; nil before the end is in the journal.
-        var line: UInt64?
-        /// The record of the reply's end, if the handler gets that as an event once the line is written.
-        var report: JournalledRecord?
-    }
-
-    /// A reply leased for an attempt.
-    struct Lease: Sendable {
-        let entry: OutboxQueue.Entry
-        let item: Item
-    }
-
-    fileprivate struct State {
+    private struct State {
         var queue = OutboxQueue()
-        var items: [ReplyID: Item] = [:]
-        /// The proactive messages in `items`, by their identities.
+        /// The proactive messages in `queue`, by their identities.
         var messages: [MessageKey: ReplyID] = [:]
-        /// For each conversation with queued replies, whether the customer closed it.
-        var closures: [ConversationKey: OutboxEntry.Closure] = [:]
         /// The number of replies with unreadable records.
         ///
         /// Such a reply, and the later ones of its conversation, are not sent before a restart.
@@ -102,7 +73,7 @@ final class Outbox: Sendable {
     }
 
     /// Returns whether a reply has not ended.
-    func isQueued(_ id: ReplyID) -> Bool { state.withLock { $0.items[id] != nil } }
+    func isQueued(_ id: ReplyID) -> Bool { state.withLock { $0.queue.entry(id) != nil } }
 
     /// The number of unreadable replies.
     var unreadableCount: Int { state.withLock { $0.unreadable } }
@@ -125,30 +96,32 @@ final class Outbox: Sendable {
     }
 
     /// Adds replies of one conversation after those that it already has in the queue.
-    func add(_ entries: [(entry: OutboxQueue.Entry, item: Item)], closure: OutboxEntry.Closure) {
+    func add(_ entries: [OutboxQueue.Entry], closure: OutboxEntry.Closure) {
         guard let first = entries.first else { return }
         total.add(entries.count, ordering: .relaxed)
         state.withLock { state in
-            for (entry, item) in entries {
+            for var entry in entries {
+                // The cache of texts has a limit.
+                if state.textBytes + entry.textBytes > Self.maximumTextBytes { entry.text = nil }
+                state.textBytes += entry.textBytes
                 state.queue.add(entry)
-                state.items[entry.id] = state.bounded(item, maximumBytes: Self.maximumTextBytes)
-                if let key = item.key { state.messages[key] = entry.id }
+                if let key = entry.key { state.messages[key] = entry.id }
             }
-            state.closures[first.entry.conversation] = closure
+            state.queue.setClosure(closure, of: first.conversation)
         }
-        wakeSender(at: first.entry.due)
+        wakeSender(at: first.due)
     }
 
     /// Records which conversations the customers' messages closed or opened.
     ///
     /// Returns the backlog of replies of each message's business, in the same order; nil when no reply is queued.
-    func record(_ messages: [MessageStore.Lease]) -> [Backlog]? {
+    func record(_ messages: [Lease]) -> [Backlog]? {
         if count == 0 { return nil }
         return state.withLock { state in
             messages.map { message in
                 let (act, conversation) = (message.pending.act, message.conversation)
-                if act.opensOrCloses, state.closures[conversation] != nil {
-                    state.closures[conversation] = act == .closes ? .closed : .open
+                if act.opensOrCloses {
+                    state.queue.setClosure(act == .closes ? .closed : .open, of: conversation)
                 }
                 return state.queue.backlog(of: conversation.business)
             }
@@ -157,48 +130,41 @@ final class Outbox: Sendable {
 
     /// Whether the customer closed a conversation with queued replies.
     func closure(of conversation: ConversationKey) -> OutboxEntry.Closure {
-        state.withLock { $0.closures[conversation] ?? .unknown }
+        state.withLock { $0.queue.closure(of: conversation) }
     }
 
     /// Leases the next reply that `selection` allows.
     ///
     /// A conversation whose pause begins meanwhile is yielded by ``begunPauses``, unless it is closed.
-    func lease(_ selection: OutboxSelection, at now: Timestamp) -> Lease? {
-        let (lease, starts) = state.withLock { state -> (Lease?, [(start: ReplyPause, isClosed: Bool)]) in
+    func lease(_ selection: OutboxSelection, at now: Timestamp) -> OutboxQueue.Entry? {
+        let (entry, starts) = state.withLock {
+            state -> (OutboxQueue.Entry?, [(start: ReplyPause, isClosed: Bool)]) in
             guard !state.isClosed else { return (nil, []) }
             let entry = state.queue.lease(selection, at: now)
             let starts = state.queue.takeBegunPauses().map {
-                ($0, state.closures[$0.conversation] == .closed)
+                ($0, state.queue.closure(of: $0.conversation) == .closed)
             }
-            return (entry.flatMap { state.leased($0) }, starts)
+            return (entry, starts)
         }
         for (start, isClosed) in starts {
             if !isClosed { typing.yield(start) }
             wakeSender(at: start.due)
         }
-        return lease
+        return entry
     }
 
     /// Leases a reply that was decided longer than `lifetime` ago.
-    func leaseExpired(at now: Timestamp, after lifetime: Duration) -> Lease? {
-        state.withLock { state -> Lease? in
-            guard !state.isClosed, let entry = state.queue.leaseExpired(at: now, after: lifetime) else {
-                return nil
-            }
-            return state.leased(entry)
-        }
+    func leaseExpired(at now: Timestamp, after lifetime: Duration) -> OutboxQueue.Entry? {
+        state.withLock { $0.isClosed ? nil : $0.queue.leaseExpired(at: now, after: lifetime) }
     }
 
     /// Leases the reply with this identity; nil when it is not queued or is leased.
-    func lease(_ id: ReplyID) -> Lease? {
-        state.withLock { state -> Lease? in
-            guard !state.isClosed, let entry = state.queue.lease(id: id) else { return nil }
-            return state.leased(entry)
-        }
+    func lease(_ id: ReplyID) -> OutboxQueue.Entry? {
+        state.withLock { $0.isClosed ? nil : $0.queue.lease(id: id) }
     }
 
-    /// The data of a queued reply; nil when it has ended.
-    func item(_ id: ReplyID) -> Item? { state.withLock { $0.items[id] } }
+    /// A queued reply; nil once its line is written.
+    func entry(_ id: ReplyID) -> OutboxQueue.Entry? { state.withLock { $0.queue.entry(id) } }
 
     /// Returns the record of a queued proactive message; nil when the message is not queued.
     func record(of key: MessageKey) -> UInt64? {
@@ -206,22 +172,9 @@ final class Outbox: Sendable {
         return state.withLock { $0.messages[key]?.record }
     }
 
-    /// Returns the conversation of a reply, and its end if it has ended; nil once its line is written.
-    func progress(of id: ReplyID) -> (conversation: ConversationKey, result: ReplyResult?)? {
-        state.withLock { state in
-            state.queue.entry(id).map { ($0.conversation, state.items[id]?.end?.result) }
-        }
-    }
-
-    /// Records that a reply's end is in the journal, as `ended` says; returns false when the reply is not queued any more.
-    func recordEnd(_ id: ReplyID, _ ended: Item) -> Bool {
-        state.withLock { state in
-            guard state.items[id] != nil else { return false }
-            state.items[id]?.end = ended.end
-            state.items[id]?.line = ended.line
-            state.items[id]?.report = ended.report
-            return true
-        }
+    /// Records that a reply's end is in the journal; returns false when the reply is not queued any more.
+    func recordEnd(_ id: ReplyID, _ end: OutboxQueue.End) -> Bool {
+        state.withLock { $0.queue.recordEnd(id, end) }
     }
 
     /// Removes a reply whose end is in the journal and whose line is written.
@@ -231,14 +184,8 @@ final class Outbox: Sendable {
                 let entry = state.queue.settle(
                     id, at: SystemClock.nanoseconds(), steady: SteadyClock.now())
             else { return false }
-            if let item = state.items.removeValue(forKey: id) {
-                state.items.shrink()
-                state.textBytes -= item.textBytes
-                if let key = item.key, state.messages[key] == id { state.messages[key] = nil }
-            }
-            if state.queue.entries(of: entry.conversation, maximum: 1).isEmpty {
-                state.closures[entry.conversation] = nil
-            }
+            state.textBytes -= entry.textBytes
+            if let key = entry.key, state.messages[key] == id { state.messages[key] = nil }
             return true
         }
         guard isKnown else { return }
@@ -272,13 +219,9 @@ final class Outbox: Sendable {
     func markUnreadable() { state.withLock { $0.unreadable += 1 } }
 
     /// Returns the queued replies of a conversation, in the order in which they are sent.
-    func queued(of conversation: ConversationKey, maximum: Int) -> [(OutboxQueue.Entry, Item)] {
+    func queued(of conversation: ConversationKey, maximum: Int) -> [OutboxQueue.Entry] {
         guard count > 0 else { return [] }
-        return state.withLock { state in
-            state.queue.entries(of: conversation, maximum: maximum).compactMap { entry in
-                state.items[entry.id].map { (entry, $0) }
-            }
-        }
+        return state.withLock { $0.queue.entries(of: conversation, maximum: maximum) }
     }
 
     /// All queued replies.
@@ -305,22 +248,6 @@ final class Outbox: Sendable {
     }
 }
 
-extension Outbox.State {
-    fileprivate func leased(_ entry: OutboxQueue.Entry) -> Outbox.Lease? {
-        items[entry.id].map {
-            Outbox.Lease(entry: entry, item: $0)
-        }
-    }
-
-    /// Returns the item, without its text when the cache of texts is full.
-    fileprivate mutating func bounded(_ item: Outbox.Item, maximumBytes: Int) -> Outbox.Item {
-        var item = item
-        if textBytes + item.textBytes > maximumBytes { item.text = nil }
-        textBytes += item.textBytes
-        return item
-    }
-}
-
-extension Outbox.Item {
+extension OutboxQueue.Entry {
     fileprivate var textBytes: Int { text?.reply.message.count ?? 0 }
 }

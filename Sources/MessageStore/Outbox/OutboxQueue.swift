@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The sending order of queued replies, without their texts; it has no side effects.
+/// The queued replies in their sending order, and where the journal has their texts; it has no side effects.
 ///
 /// ```
 ///   turns      A  B  C                      businesses with a reply that can be sent now
@@ -22,6 +22,17 @@ struct OutboxQueue: Sendable {
         let decidedAt: Timestamp
         /// Whether the entry is an indicator that shows that somebody types.
         let isTyping: Bool
+        let place: ReplyText.Place
+        /// The reply's text, if it is cached.
+        var text: ReplyText?
+        /// Whether an earlier process queued the reply.
+        var isRecovered = false
+        /// The identity of a proactive message; nil for a reply.
+        var key: MessageKey?
+        /// The SHA-256 of the request that brought a proactive message to this process; nil without one.
+        var requestDigest: String?
+        /// Whether the reply answers the failure of another reply.
+        var answersFailure = false
         /// The number of failed attempts.
         var attempts = 0
         /// How often the reply was sent to the gateway, also when the answer was about the credential.
@@ -34,6 +45,18 @@ struct OutboxQueue: Sendable {
         var pause: Pause?
         /// Whether `due` is the end of a pause.
         var isPausing = false
+        /// The reply's end, once it is in the journal.
+        var end: End?
+    }
+
+    /// The end of a reply whose line the conversation's file may still lack.
+    struct End: Sendable {
+        let result: ReplyResult
+        let at: Timestamp
+        /// The number of the reply's line in ``UnwrittenLines``.
+        let line: UInt64
+        /// The record of the end, if the handler gets that as an event once the line is written.
+        var report: JournalledRecord?
     }
 
     /// The time for which the customer sees that somebody types, before a reply is sent.
@@ -65,6 +88,7 @@ struct OutboxQueue: Sendable {
         var phase: Phase
         /// The end of the reply that was first before.
         var endedAt: Timestamp?
+        var closure = OutboxEntry.Closure.unknown
     }
 
     private struct Business: Sendable {
@@ -121,6 +145,22 @@ struct OutboxQueue: Sendable {
 
     /// The entry with this identity.
     func entry(_ id: ReplyID) -> Entry? { nodes[id]?.entry }
+
+    /// Whether the customer closed a conversation with entries.
+    func closure(of conversation: ConversationKey) -> OutboxEntry.Closure {
+        lines[conversation]?.closure ?? .unknown
+    }
+
+    /// Sets whether the customer closed a conversation; does nothing for one without entries.
+    mutating func setClosure(_ closure: OutboxEntry.Closure, of conversation: ConversationKey) {
+        lines[conversation]?.closure = closure
+    }
+
+    /// Sets the end of an entry, which stays until its settlement; false when the identity is unknown.
+    mutating func recordEnd(_ id: ReplyID, _ end: End) -> Bool {
+        nodes[id]?.entry.end = end
+        return nodes[id] != nil
+    }
 
     /// Returns whether the entry is leased.
     func isLeased(_ id: ReplyID) -> Bool { nodes[id]?.isLeased ?? false }

@@ -33,8 +33,8 @@ extension Store {
     /// Replies of a conversation are sent in the order of their decisions, one at a time.
     package func leaseReply(_ selection: OutboxSelection = .any()) -> OutboxEntry? {
         if gate.isInDoubt { return nil }
-        while let lease = outbox.lease(selection, at: SteadyClock.now()) {
-            if let entry = entry(lease) { return entry }
+        while let queued = outbox.lease(selection, at: SteadyClock.now()) {
+            if let entry = entry(queued) { return entry }
         }
         return nil
     }
@@ -43,8 +43,8 @@ extension Store {
     ///
     /// The caller must settle it as expired.
     package func leaseExpiredReply(after lifetime: Duration) -> OutboxEntry? {
-        while let lease = outbox.leaseExpired(at: .now(), after: lifetime) {
-            if let entry = entry(lease) { return entry }
+        while let queued = outbox.leaseExpired(at: .now(), after: lifetime) {
+            if let entry = entry(queued) { return entry }
         }
         return nil
     }
@@ -52,11 +52,10 @@ extension Store {
     /// Leases the next reply of one conversation, for a program that sends replies without running a server.
     package func leaseReply(of business: BusinessID, _ customer: CustomerID) -> OutboxEntry? {
         let key = ConversationKey(business: business, customer: customer)
-        guard let first = outbox.queued(of: key, maximum: 1).first?.0,
-            first.due.map({ $0 <= SteadyClock.now() }) ?? true, !outbox.holds(key),
-            let lease = outbox.lease(first.id)
+        guard let first = outbox.queued(of: key, maximum: 1).first,
+            first.due.map({ $0 <= SteadyClock.now() }) ?? true, !outbox.holds(key)
         else { return nil }
-        return entry(lease)
+        return leaseReply(first.id)
     }
 
     /// Returns whether the customer has closed the conversation of a leased reply by now, and not written since.
@@ -71,7 +70,7 @@ extension Store {
     }
 
     /// Leases the reply with this identity; nil when it is leased or has ended.
-    func leaseReply(_ id: ReplyID) -> OutboxEntry? { outbox.lease(id).flatMap(entry) }
+    func leaseReply(_ id: ReplyID) -> OutboxEntry? { outbox.lease(id).flatMap { entry($0) } }
 
     /// Writes the end of a reply to the journal, waits for the disk, and then writes the conversation's line.
     ///
@@ -84,9 +83,9 @@ extension Store {
     package func settle(
         _ entry: OutboxEntry, _ result: ReplyResult, leavesLine: Bool = false, isReported: Bool = false
     ) async throws {
-        guard var item = outbox.item(entry.id) else { return }
-        let wasEnded = item.end != nil
-        if !wasEnded {
+        guard let queued = outbox.entry(entry.id) else { return }
+        var ended = queued.end
+        if ended == nil {
             let at = Timestamp.now()
             let reports = isReported && entry.isReportable && result.isDeadLetter
             // An answer with a status is one to a request.
@@ -101,15 +100,17 @@ extension Store {
             defer { if !isRecorded { unwrittenLines.end(line) } }
             let record = try await journal.append(body)
             unwrittenLines.recordEnd(line, as: record.number)
-            (item.end, item.line, item.report) = ((result, at), line, reports ? record : nil)
-            isRecorded = outbox.recordEnd(entry.id, item)
-            if !isRecorded { item.report = nil }
+            var end = OutboxQueue.End(
+                result: result, at: at, line: line, report: reports ? record : nil)
+            isRecorded = outbox.recordEnd(entry.id, end)
+            if !isRecorded { end.report = nil }
+            ended = end
         }
-        guard let end = item.end else { return }
+        guard let end = ended else { return }
         let line = ConversationEntry(
             conversation: entry.conversation, record: entry.id.record, at: end.at, id: entry.reply.id,
             kind: entry.reply.kind, message: entry.reply.message, result: end.result, author: entry.author)
-        do { try write(line, mightBeThere: entry.isRecovered || wasEnded) } catch {
+        do { try write(line, mightBeThere: entry.isRecovered || queued.end != nil) } catch {
             // The journal has the data of the line, and the reconciler writes the line later.
             guard leavesLine, case StoreError.unavailable(_, let reason) = error, !reason.isDiskWide else {
                 throw error
@@ -117,15 +118,15 @@ extension Store {
             checkpointer.distrust(RefusedLines(record: entry.id.record))
             feed.add(line, nil)
         }
-        item.line.map(unwrittenLines.end)
-        if item.key != nil, !item.isRecovered, let digest = item.requestDigest {
+        unwrittenLines.end(end.line)
+        if queued.key != nil, !queued.isRecovered, let digest = queued.requestDigest {
             let sent = SentMessage(
                 customer: entry.customer, requestDigest: digest, result: end.result)
             acceptedMessages.insert(sent, record: entry.id.record)
         }
         outbox.settle(entry.id)
         // The event comes after the line, so that the handler finds the line in the conversation.
-        guard let report = item.report else { return }
+        guard let report = end.report else { return }
         scheduler.add([Lease(conversation: entry.conversation, pending: PendingDelivery(failureIn: report))])
     }
 
@@ -160,33 +161,25 @@ extension Store {
         of business: BusinessID, _ customer: CustomerID, maximum: Int = 100
     ) -> [OutboxEntry] {
         let key = ConversationKey(business: business, customer: customer)
-        return outbox.queued(of: key, maximum: maximum).compactMap {
-            entry($0.0, $0.1, marksUnreadable: false)
-        }
+        return outbox.queued(of: key, maximum: maximum).compactMap { entry($0, isLeased: false) }
     }
 
-    /// Returns the entry of a lease; nil when the reply's records are unreadable.
+    /// Returns a queued reply with its text; nil when the reply's records are unreadable.
     ///
-    /// After a disk error the reply is retried in 30 s; otherwise it is blocked until a restart.
-    private func entry(_ lease: Outbox.Lease) -> OutboxEntry? {
-        entry(lease.entry, lease.item, marksUnreadable: true)
-    }
-
-    private func entry(
-        _ queued: OutboxQueue.Entry, _ item: Outbox.Item, marksUnreadable: Bool
-    ) -> OutboxEntry? {
+    /// After a disk error a leased reply is retried in 30 s; otherwise it is blocked until a restart.
+    private func entry(_ queued: OutboxQueue.Entry, isLeased: Bool = true) -> OutboxEntry? {
         do throws(StoreError) {
             let text =
-                if let text = item.text { text } else {
-                    try ReplyText(queued.id, at: item.place, from: reader)
+                if let text = queued.text { text } else {
+                    try ReplyText(queued.id, at: queued.place, from: reader)
                 }
             return OutboxEntry(
                 id: queued.id, business: text.business, customer: text.customer, reply: text.reply,
                 inReplyTo: text.inReplyTo, decidedAt: queued.decidedAt, attempts: queued.attempts,
                 author: text.author, until: text.until, attributes: text.attributes,
-                answersFailure: item.answersFailure, isRecovered: item.isRecovered)
+                answersFailure: queued.answersFailure, isRecovered: queued.isRecovered)
         } catch {
-            guard marksUnreadable else { return nil }
+            guard isLeased else { return nil }
             logger.error(
                 "queued reply cannot be read from the journal; it is not sent",
                 metadata: ["reply": "\(queued.id)", "error": "\(error)"])
@@ -214,17 +207,14 @@ extension Store {
                 business: delivery.business, customer: delivery.customer, reply: reply,
                 inReplyTo: delivery.id,
                 author: reply.author ?? outcome.author, attributes: delivery.attributes)
-            return (
-                entry: OutboxQueue.Entry(
-                    id: id, conversation: delivery.conversation, decidedAt: at,
-                    isTyping: reply.kind == .typingStart,
-                    pause: isPaused
-                        ? outbox.pause(
-                            before: reply, of: delivery.business, end: index == 0 ? firstEnd : nil) : nil),
-                item: Outbox.Item(
-                    place: .outcome(decision, event: delivery.location), text: text,
-                    isRecovered: false, answersFailure: delivery.isReplyFailure)
-            )
+            return OutboxQueue.Entry(
+                id: id, conversation: delivery.conversation, decidedAt: at,
+                isTyping: reply.kind == .typingStart,
+                place: .outcome(decision, event: delivery.location), text: text,
+                answersFailure: delivery.isReplyFailure,
+                pause: isPaused
+                    ? outbox.pause(
+                        before: reply, of: delivery.business, end: index == 0 ? firstEnd : nil) : nil)
         }
         // The customer has just written, so the conversation is open unless a later message closed it.
         let isLatest = !delivery.isParked && !delivery.isReplay && delivery.act == .writes
@@ -249,12 +239,10 @@ extension Store {
                 guard let place = state.place(ofReply: index) else { continue }
                 let entry = OutboxQueue.Entry(
                     id: ReplyID(record: state.record, index: index), conversation: message.conversation,
-                    decidedAt: reply.decidedAt, isTyping: false, attempts: reply.attempts,
+                    decidedAt: reply.decidedAt, isTyping: false, place: place, isRecovered: true,
+                    key: message.key, answersFailure: state.isReplyFailure, attempts: reply.attempts,
                     due: reply.next.map { min($0, latest) })
-                let item = Outbox.Item(
-                    place: place, text: nil, isRecovered: true,
-                    key: message.key, answersFailure: state.isReplyFailure)
-                outbox.add([(entry, item)], closure: .unknown)
+                outbox.add([entry], closure: .unknown)
             }
         }
     }
@@ -277,12 +265,10 @@ extension Outbox {
         let entry = OutboxQueue.Entry(
             id: id, conversation: message.conversation,
             decidedAt: message.receivedAt, isTyping: reply.kind == .typingStart,
+            place: .own(record.location), text: text, key: key, requestDigest: message.requestDigest,
             pause: isRetry || message.author?.isPerson == true
                 ? nil : pause(before: reply, of: message.business))
-        let item = Item(
-            place: .own(record.location), text: text, isRecovered: false,
-            key: key, requestDigest: message.requestDigest)
-        add([(entry, item)], closure: OutboxEntry.Closure(isClosed: isClosed, otherwise: .unknown))
+        add([entry], closure: OutboxEntry.Closure(isClosed: isClosed, otherwise: .unknown))
     }
 }
 

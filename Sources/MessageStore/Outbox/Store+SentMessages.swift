@@ -71,13 +71,11 @@ extension Store {
 
     /// Returns a proactive message whose line is not written yet; nil for any other reply.
     private func queuedMessage(_ id: ReplyID) throws(StoreError) -> SentMessage? {
-        guard let item = outbox.item(id), case .own(let place) = item.place,
-            let conversation = outbox.progress(of: id)?.conversation
-        else { return nil }
+        guard let queued = outbox.entry(id), case .own(let place) = queued.place else { return nil }
         return SentMessage(
-            customer: conversation.customer,
+            customer: queued.conversation.customer,
             requestDigest: try reader.line(at: place).root["request"]?.string,
-            result: item.end?.result)
+            result: queued.end?.result)
     }
 
     /// Returns the outcome of a proactive message whose line its conversation's file lacks; never blocks.
@@ -88,10 +86,10 @@ extension Store {
         of id: MessageID, of business: BusinessID, in conversation: String
     ) -> ReplyResult?? {
         guard let record = deduplicator.record(of: MessageKey(business: business, id: id)),
-            let progress = outbox.progress(of: ReplyID(record: record, index: 0)),
-            ConversationFiles.name(of: progress.conversation.customer) == conversation
+            let queued = outbox.entry(ReplyID(record: record, index: 0)),
+            ConversationFiles.name(of: queued.conversation.customer) == conversation
         else { return nil }
-        return .some(progress.result)
+        return .some(queued.end?.result)
     }
 }
 

@@ -67,7 +67,7 @@ import Testing
                 OutboxQueue.Entry(
                     id: ReplyID(record: 1, index: index),
                     conversation: ConversationKey(business: business, customer: customer),
-                    decidedAt: Timestamp(milliseconds: 0), isTyping: false))
+                    decidedAt: Timestamp(milliseconds: 0), isTyping: false, place: .anywhere))
         }
         #expect(queue.backlog(of: business).count == 3)
         #expect(queue.backlog(of: business).endedAt == nil)

@@ -14,7 +14,7 @@ import Testing
         queue.add(
             OutboxQueue.Entry(
                 id: ReplyID(record: record, index: 0), conversation: key(business, customer),
-                decidedAt: at ?? now, isTyping: false))
+                decidedAt: at ?? now, isTyping: false, place: .anywhere))
     }
 
     private func lease(
@@ -250,4 +250,9 @@ private func id(_ record: UInt64) -> ReplyID { ReplyID(record: record, index: 0)
 
 private func key(_ business: String, _ customer: String) -> ConversationKey {
     ConversationKey(business: BusinessID(business), customer: CustomerID(customer))
+}
+
+extension ReplyText.Place {
+    /// A place that no test reads.
+    static let anywhere = ReplyText.Place.own(RecordLocation(segment: 1, offset: 0, lengthBytes: 1))
 }

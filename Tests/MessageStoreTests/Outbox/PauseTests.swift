@@ -18,7 +18,7 @@ import Testing
         decidedAt: Double = 0
     ) -> OutboxQueue.Entry {
         OutboxQueue.Entry(
-            id: id(record), conversation: first, decidedAt: later(decidedAt), isTyping: isTyping,
+            id: id(record), conversation: first, decidedAt: later(decidedAt), isTyping: isTyping, place: .anywhere,
             pause: seconds.map {
                 OutboxQueue.Pause(
                     length: .seconds($0), decidedAt: later(decidedAt), end: end.map { later($0) })
@@ -94,14 +94,14 @@ import Testing
         for record in 1...1025 as ClosedRange<UInt64> {
             let key = ConversationKey(business: business, customer: CustomerID("c\(record)"))
             queue.add(
-                OutboxQueue.Entry(id: id(record), conversation: key, decidedAt: now, isTyping: true))
+                OutboxQueue.Entry(id: id(record), conversation: key, decidedAt: now, isTyping: true, place: .anywhere))
             _ = queue.settle(id(record), steady: now)
         }
         for (record, isPaused) in [(1, true), (1025, false)] as [(UInt64, Bool)] {
             let key = ConversationKey(business: business, customer: CustomerID("c\(record)"))
             queue.add(
                 OutboxQueue.Entry(
-                    id: id(2000 + record), conversation: key, decidedAt: now, isTyping: false,
+                    id: id(2000 + record), conversation: key, decidedAt: now, isTyping: false, place: .anywhere,
                     pause: OutboxQueue.Pause(length: .seconds(1), decidedAt: now)))
             #expect((lease(&queue, 0) == nil) == isPaused)
         }
@@ -118,7 +118,7 @@ import Testing
         var queue = OutboxQueue(maximumInFlight: 2, maximumInFlightPerBusiness: 1)
         queue.add(entry(1))
         let other = ConversationKey(business: business, customer: CustomerID("other"))
-        queue.add(OutboxQueue.Entry(id: id(2), conversation: other, decidedAt: now, isTyping: false))
+        queue.add(OutboxQueue.Entry(id: id(2), conversation: other, decidedAt: now, isTyping: false, place: .anywhere))
         #expect(lease(&queue, 0) == 2)
         #expect(lease(&queue, 0) == nil)
         _ = queue.settle(id(2))
@@ -148,13 +148,13 @@ import Testing
             let key = ConversationKey(business: business, customer: CustomerID("c\(record)"))
             queue.add(
                 OutboxQueue.Entry(
-                    id: id(record), conversation: key, decidedAt: now, isTyping: false,
+                    id: id(record), conversation: key, decidedAt: now, isTyping: false, place: .anywhere,
                     pause: OutboxQueue.Pause(length: .seconds(1), decidedAt: now)))
         }
         queue.add(
             OutboxQueue.Entry(
                 id: id(2000), conversation: ConversationKey(business: BusinessID("z"), customer: customer),
-                decidedAt: now, isTyping: false))
+                decidedAt: now, isTyping: false, place: .anywhere))
         #expect(lease(&queue, 0) == 2000)
         #expect(lease(&queue, 0) == nil)
         #expect(queue.takeBegunPauses().count == 1000)
