@@ -32,8 +32,8 @@ extension StoreEvent {
             queued.message = message.id
             guard message.claimedAt != nil, let person = message.author?.person else { return [queued] }
             var claimed = event(1, .conversationClaimed, at: message.at)
-            claimed.state = Assignment.State.person.rawValue
-            claimed.person = person
+            claimed.assignment = Assignment(state: .person, record: number)
+            claimed.assignment?.person = person
             return [queued, claimed]
         case .assignment(let record):
             let members = members()
@@ -94,13 +94,8 @@ extension StoreEvent {
 
     private func with(_ assignment: Assignment) -> StoreEvent {
         var event = self
-        event.state = assignment.state.rawValue
-        event.person = assignment.person
+        event.assignment = assignment
         event.reason = assignment.reason
-        event.note = assignment.note
-        event.placement = assignment.placement
-        event.offer = assignment.offer
-        event.snoozedUntil = assignment.snoozedUntil
         return event
     }
 }

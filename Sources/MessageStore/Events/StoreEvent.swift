@@ -80,20 +80,12 @@ package struct StoreEvent: Sendable, Hashable {
     package var outcome: String?
     /// The gateway's HTTP status, if it answered.
     package var status: Int?
-    /// The new state of the conversation: `handler`, `waiting`, `person` or `closed`.
-    package var state: String?
-    /// The person who has the conversation; nil unless a person claimed it.
-    package var person: Person?
     /// The reason, if it is known; it contains no customer text.
     package var reason: String?
-    /// The note of the last release of the conversation.
-    package var note: String?
-    /// The queue of the conversation.
-    package var placement: Placement?
-    /// The offer of the conversation to a person.
-    package var offer: Offer?
-    /// The time until which the person has put the conversation aside.
-    package var snoozedUntil: Timestamp?
+    /// The new assignment of the conversation, if that is the change.
+    ///
+    /// A claim by a message only has the state and the person.
+    package var assignment: Assignment?
     /// The customer and the business of the conversation.
     let conversationKey: ConversationKey
     /// The line that the event still lacks; nil when it has its line or needs none.

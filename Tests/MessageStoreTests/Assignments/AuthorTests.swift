@@ -57,7 +57,7 @@ import Testing
         let events = source.next() ?? []
         #expect(
             events.map(\.event.name) == [.messageQueued, .conversationClaimed, .messageQueued])
-        #expect(events.map(\.event.person) == [nil, ana, nil])
+        #expect(events.map(\.event.assignment?.person) == [nil, ana, nil])
         var past = try store.pastEvents(
             after: 0, through: store.journal.lastRecord, excluding: EventExclusion(keys: [], records: []))
         #expect(try past.readAll().map(\.event.key) == events.map(\.event.key))

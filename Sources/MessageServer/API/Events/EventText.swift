@@ -70,26 +70,24 @@ enum EventText {
         writer.field("seq", event.sequence)
         writer.field("message", event.message.flatMap { $0.rawValue.isEmpty ? nil : $0.rawValue })
         writer.field("record", event.delivery.map { numbers.shown($0) as Int })
-        writer.field("state", event.state)
-        if let person = event.person {
-            writer.object("person") { writer in
-                writer.field("id", person.id)
-                writer.field("name", person.name)
-            }
+        writer.field("state", event.assignment?.state.rawValue)
+        if let person = event.assignment?.person {
+            writer.key("person")
+            person.write(to: &writer)
         }
         writer.field("outcome", event.outcome)
         writer.field("status", event.status)
         writer.field("reason", event.reason)
-        writer.field("note", event.note)
-        if let placement = event.placement {
+        writer.field("note", event.assignment?.note)
+        if let placement = event.assignment?.placement {
             writer.key("queue")
             placement.write(to: &writer)
         }
-        if let offer = event.offer {
+        if let offer = event.assignment?.offer {
             writer.key("offer")
             offer.write(to: &writer)
         }
-        writer.field("snoozedUntil", event.snoozedUntil?.rfc3339)
+        writer.field("snoozedUntil", event.assignment?.snoozedUntil?.rfc3339)
         if event.isTruncated { writer.field("truncated", true) }
         guard let line = event.line else { return }
         writer.raw("line", numbers.shown(line: line))
