@@ -47,11 +47,16 @@ package struct Assignment: Hashable, Sendable {
     }
 
     /// The wait of a customer for an answer.
-    package struct Unanswered: Hashable, Sendable {
+    package struct Unanswered: Hashable, Sendable, JSONWritable {
         /// When the wait began.
         package let since: Timestamp
         /// Whether no person has answered since the conversation began to wait.
         package let isFirst: Bool
+
+        /// Writes `{"since":"…","first":true}`; without `first` unless it is true.
+        package func write(to writer: inout JSONWriter) {
+            writer.object(["since": since.rfc3339, "first": isFirst ? true : nil])
+        }
     }
 
     /// The current state.
@@ -121,35 +126,14 @@ package struct Assignment: Hashable, Sendable {
 extension Assignment {
     /// Writes the JSON members of an assignment, but not the number of the journal record in which the assignment is stored.
     package func write(to writer: inout JSONWriter) {
-        writer.field("state", state.rawValue)
-        writer.field("since", since?.rfc3339)
-        if let person {
-            writer.key("person")
-            person.write(to: &writer)
-        }
-        writer.field("lastSeen", lastSeen?.rfc3339)
-        writer.field("reason", reason)
-        writer.field("note", note)
-        if isAnnounced { writer.field("announced", true) }
-        if let placement {
-            writer.key("queue")
-            placement.write(to: &writer)
-        }
-        if let offer {
-            writer.key("offer")
-            offer.write(to: &writer)
-        }
-        writer.field("snoozedUntil", snoozedUntil?.rfc3339)
-        if let unanswered {
-            writer.object("unanswered") { writer in
-                writer.field("since", unanswered.since.rfc3339)
-                if unanswered.isFirst { writer.field("first", true) }
-            }
-        }
-        if let waitBegan { writer.field("waits", Int(clamping: waitBegan)) }
-        guard let began else { return }
-        if began.record > 0 { writer.field("began", Int(clamping: began.record)) }
-        writer.field("seq", began.sequence)
+        let beganRecord = began.flatMap { $0.record > 0 ? Int(clamping: $0.record) : nil }
+        writer.fields([
+            "state": state.rawValue, "since": since?.rfc3339, "person": person,
+            "lastSeen": lastSeen?.rfc3339, "reason": reason, "note": note,
+            "announced": isAnnounced ? true : nil, "queue": placement, "offer": offer,
+            "snoozedUntil": snoozedUntil?.rfc3339, "unanswered": unanswered,
+            "waits": waitBegan.map { Int(clamping: $0) }, "began": beganRecord, "seq": began?.sequence,
+        ])
     }
 }
 

@@ -34,13 +34,6 @@ package struct Offer: Hashable, Sendable, JSONWritable {
 
     /// Writes the object.
     package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            if let person {
-                writer.key("person")
-                person.write(to: &writer)
-            }
-            writer.field("until", until.rfc3339)
-            writer.list("asked", asked)
-        }
+        writer.object(["person": person, "until": until.rfc3339, "asked": asked])
     }
 }

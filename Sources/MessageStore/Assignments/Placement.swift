@@ -45,12 +45,8 @@ package struct Placement: Hashable, Sendable, JSONWritable {
 
     /// Writes the object.
     package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("id", queue)
-            writer.field("priority", priority)
-            writer.field("person", person)
-            writer.field("rule", rule)
-            writer.field("since", since?.rfc3339)
-        }
+        writer.object([
+            "id": queue, "priority": priority, "person": person, "rule": rule, "since": since?.rfc3339,
+        ])
     }
 }
