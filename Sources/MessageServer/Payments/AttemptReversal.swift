@@ -25,7 +25,7 @@ package struct AttemptReversal: Sendable {
     package static func all(
         dataDirectory: String
     ) throws -> (reversals: [AttemptReversal], unreadable: Int) {
-        let (requests, unreadable) = try OpenRequestList(dataDirectory: dataDirectory).requests()
+        let (requests, unreadable) = try RequestFiles(dataDirectory: dataDirectory).all()
         let reversals = requests.flatMap { request -> [AttemptReversal] in
             guard let payment = request.paymentPayload?.payment else { return [] }
             return payment.attempts.filter(\.isReversal).map {

@@ -2,8 +2,33 @@ import BalloonPOSIX
 import BusinessMessages
 
 /// The files of open requests; a change is durable once the folders that it returns are synced.
-struct RequestFiles: Sendable {
+///
+/// They can be read while a server runs and without one.
+package struct RequestFiles: Sendable {
     let directory: String
+
+    init(directory: String) { self.directory = directory }
+
+    /// The files of this data directory.
+    package init(dataDirectory: String) { directory = DataDirectory(path: dataDirectory).requests }
+
+    /// Returns all requests, oldest first, and the number of damaged files.
+    ///
+    /// Throws when the folder cannot be read.
+    package func all() throws(StoreError) -> (requests: [OpenRequest], unreadable: Int) {
+        var found: [OpenRequest] = []
+        var unreadable = 0
+        for name in try names().requests {
+            do throws(StoreError) {
+                // The result is nil when the request ended after the names were listed.
+                if let request = try read(name) { found.append(request) }
+            } catch {
+                guard case .damaged = error else { throw error }
+                unreadable += 1
+            }
+        }
+        return (found.sorted { ($0.begunAt, $0.entry) < ($1.begunAt, $1.entry) }, unreadable)
+    }
 
     /// Returns the names of all requests, and the paths of other files; reads no file.
     ///

@@ -27,7 +27,7 @@ struct Authentications: AsyncParsableCommand {
         func run() async throws {
             let business = try options.business(business)
             try options.check()
-            let (requests, unreadable) = try OpenRequestList(dataDirectory: try options.data).requests()
+            let (requests, unreadable) = try RequestFiles(dataDirectory: try options.data).all()
             options.writeHeader("REPLY", "BEGIN", "PHASE", "UNTIL", "BUSINESS", "CUSTOMER")
             for request in requests
             where request.kind != .payment && (business == nil || request.business == business)
