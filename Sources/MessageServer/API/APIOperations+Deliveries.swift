@@ -94,7 +94,7 @@ extension APIOperations {
                 let result = retried?.isRepetition == true ? "alreadyRetried" : "retried"
                 return APIAnswer(
                     json: Self.handledReply.json(
-                        (retried?.reply ?? id, result, retried?.record, request.numbers)))
+                        (retried?.original ?? id, result, retried?.record, request.numbers)))
             },
             APIRoute(
                 .post, Self.replies + "/{id}/drop", may: .operate, "Drop a queued or unsent reply",

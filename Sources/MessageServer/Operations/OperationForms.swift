@@ -145,21 +145,21 @@ extension JSONForm<NamedState> {
     ).form
 }
 
-extension JSONForm<ReplayResult> {
+extension JSONForm<ReplayResult<UInt64>> {
     static let replayed = JSONObjectForm(
-        ReplayResult(record: 0, replay: 0, isRepetition: false),
+        ReplayResult(of: 0, as: 0, isRepetition: false),
         [
-            JSONField("record", \.record, .record), JSONField("replay", \.replay, .record),
+            JSONField("record", \.original, .record), JSONField("replay", \.record, .record),
             JSONField(flag: "repetition", \.isRepetition),
         ]
     ).form
 }
 
-extension JSONForm<ReplyRetry> {
+extension JSONForm<ReplayResult<ReplyID>> {
     static let retriedReply = JSONObjectForm(
-        ReplyRetry(reply: ReplyID(record: 0, index: 0), record: 0, isRepetition: false),
+        ReplayResult(of: ReplyID(record: 0, index: 0), as: 0, isRepetition: false),
         [
-            JSONField("reply", \.reply, .reply), JSONField("replay", \.record, .record),
+            JSONField("reply", \.original, .reply), JSONField("replay", \.record, .record),
             JSONField(flag: "repetition", \.isRepetition),
         ]
     ).form

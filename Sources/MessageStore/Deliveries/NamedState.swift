@@ -23,19 +23,19 @@ package struct NamedState: Hashable, Sendable {
     }
 }
 
-/// The result of a replay of one message.
-package struct ReplayResult: Hashable, Sendable {
-    /// The number of the message's record.
+/// The result for one message that an operator wanted to deliver again, or one reply to send again.
+package struct ReplayResult<Original: Hashable & Sendable>: Hashable, Sendable {
+    /// The number of the message's record, or the identity of the reply.
+    package var original: Original
+    /// The record of the message that is delivered, or that sends the reply.
     package var record: UInt64
-    /// The record of the replay.
-    package var replay: UInt64
-    /// Whether an earlier command had already replayed the message, so that this command changed nothing.
+    /// Whether an earlier command had already replayed the original, so that this command changed nothing.
     package var isRepetition: Bool
 
     /// Creates a result.
-    package init(record: UInt64, replay: UInt64, isRepetition: Bool) {
+    package init(of original: Original, as record: UInt64, isRepetition: Bool) {
+        self.original = original
         self.record = record
-        self.replay = replay
         self.isRepetition = isRepetition
     }
 }

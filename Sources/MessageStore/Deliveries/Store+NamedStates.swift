@@ -6,15 +6,15 @@ extension Store {
     /// A message that was replayed after the operator saw its state is not replayed again: its result has the
     /// record of that replay. Throws ``StoreError/unknownRecord(_:)``, ``StoreError/notFinished(record:)``
     /// and ``StoreError/changed(record:now:)``; then no message is replayed.
-    package func replay(_ named: [NamedState]) async throws -> [ReplayResult] {
+    package func replay(_ named: [NamedState]) async throws -> [ReplayResult<UInt64>] {
         try await changes.run {
-            var results: [ReplayResult] = []
+            var results: [ReplayResult<UInt64>] = []
             var chosen: [UInt64] = []
             let states = Dictionary(named.map { ($0.record, $0) }) { first, _ in first }
             for event in try await self.currentEvents(named.map(\.record)) {
                 guard let named = states[event.record] else { continue }
                 if let replay = event.replayedAs, replay != named.replay {
-                    results.append(ReplayResult(record: event.record, replay: replay, isRepetition: true))
+                    results.append(ReplayResult(of: event.record, as: replay, isRepetition: true))
                     continue
                 }
                 guard event.isFinished else { throw StoreError.notFinished(record: event.record) }
@@ -24,8 +24,7 @@ extension Store {
                 chosen.append(event.record)
             }
             let replays = chosen.isEmpty ? [] : try await self.replay(chosen)
-            return results
-                + zip(chosen, replays).map { ReplayResult(record: $0, replay: $1, isRepetition: false) }
+            return results + zip(chosen, replays).map { ReplayResult(of: $0, as: $1, isRepetition: false) }
         }
     }
 

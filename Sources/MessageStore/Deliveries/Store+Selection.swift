@@ -10,11 +10,11 @@ extension Store {
     /// Replays the finished messages that are `wanted`, as ``replay(_:)-([NamedState])`` does.
     package func replay(
         where wanted: @escaping @Sendable (JournalEvent) -> Bool
-    ) async throws -> [ReplayResult] {
+    ) async throws -> [ReplayResult<UInt64>] {
         try await changes.run {
             try await self.inSlices(self.records { $0.isFinished && wanted($0) }) { records in
                 zip(records, try await self.replay(records)).map {
-                    ReplayResult(record: $0, replay: $1, isRepetition: false)
+                    ReplayResult(of: $0, as: $1, isRepetition: false)
                 }
             }
         }
@@ -35,7 +35,7 @@ extension Store {
     /// Queues the replies that are dead letters and `wanted` again, as `retry(_:as:of:)` does.
     package func retryReplies(
         where wanted: @escaping @Sendable (JournalReply) -> Bool
-    ) async throws -> [ReplyRetry] {
+    ) async throws -> [ReplayResult<ReplyID>] {
         let chosen = try await deadReplies(wanted)
         return try await inSlices(chosen) { try await self.retry($0) }
     }

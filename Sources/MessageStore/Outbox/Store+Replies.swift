@@ -1,23 +1,6 @@
 import BalloonPOSIX
 package import BusinessMessages
 
-/// The result for one reply that an operator wanted to send again.
-package struct ReplyRetry: Hashable, Sendable {
-    /// The identity of the reply.
-    package var reply: ReplyID
-    /// The record of the message that sends the reply again.
-    package var record: UInt64
-    /// Whether an earlier command had already sent the reply again; this command then changed nothing.
-    package var isRepetition: Bool
-
-    /// Creates a result.
-    package init(reply: ReplyID, record: UInt64, isRepetition: Bool) {
-        self.reply = reply
-        self.record = record
-        self.isRepetition = isRepetition
-    }
-}
-
 /// Changes replies on behalf of an operator.
 ///
 /// Changes run one at a time, and each first reads the replies' states from the journal. To repeat a change
@@ -32,15 +15,15 @@ extension Store {
     /// then. With a `business`, the replies of other businesses count as unknown.
     package func retry(
         _ replies: [ReplyID], as edited: DecidedReply? = nil, of business: BusinessID? = nil
-    ) async throws -> [ReplyRetry] {
+    ) async throws -> [ReplayResult<ReplyID>] {
         try await changes.run {
-            var results: [ReplyRetry] = []
+            var results: [ReplayResult<ReplyID>] = []
             var dead: [JournalReply] = []
             for reply in try await self.currentReplies(replies, of: business) {
                 if reply.isDeadLetter {
                     dead.append(reply)
                 } else if let record = reply.retriedAs {
-                    results.append(ReplyRetry(reply: reply.id, record: record, isRepetition: true))
+                    results.append(ReplayResult(of: reply.id, as: record, isRepetition: true))
                 } else {
                     throw StoreError.replyNotDead(reply.id)
                 }
@@ -49,16 +32,16 @@ extension Store {
         }
     }
 
-    private func send(_ dead: [JournalReply], as edited: DecidedReply?) async throws -> [ReplyRetry] {
+    private func send(
+        _ dead: [JournalReply], as edited: DecidedReply?
+    ) async throws -> [ReplayResult<ReplyID>] {
         let messages = dead.map { $0.retry(as: edited) }
         let written = try await journal.append(
             zip(messages, dead).map { message, reply in
                 JournalBody.message(message, replayOf: reply.id.record, retriedReply: reply.id.index)
             })
         for (message, record) in zip(messages, written) { addToOutbox(message, as: record) }
-        return zip(dead, written).map {
-            ReplyRetry(reply: $0.id, record: $1.number, isRepetition: false)
-        }
+        return zip(dead, written).map { ReplayResult(of: $0.id, as: $1.number, isRepetition: false) }
     }
 
     /// Ends queued replies as dropped, and removes dead letters permanently.

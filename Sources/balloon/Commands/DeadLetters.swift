@@ -111,7 +111,7 @@ struct DeadLetters: AsyncParsableCommand {
         func run() async throws {
             try await retryReversals()
             try await retryReplies()
-            var results: [ReplayResult] = []
+            var results: [ReplayResult<UInt64>] = []
             var chosen: [JournalEvent] = []
             if let selection = try choice.selection(options) {
                 results = try await ControlOperations.replay.run(.selected(selection), data: try options.data)
@@ -120,7 +120,7 @@ struct DeadLetters: AsyncParsableCommand {
                 switch DeadLetterResult(ofEnded: event) {
                 case nil: chosen.append(event)
                 case .alreadyReplayed(let replay)?:
-                    results.append(ReplayResult(record: event.record, replay: replay, isRepetition: true))
+                    results.append(ReplayResult(of: event.record, as: replay, isRepetition: true))
                 default: throw StoreError.notDead(record: event.record)
                 }
             }
@@ -130,8 +130,8 @@ struct DeadLetters: AsyncParsableCommand {
             }
             for result in results {
                 options.write(
-                    "\(result.record) \(result.isRepetition ? "already" : "is") retried as \(result.replay)\n",
-                    json: DeadLetterName.event(result.record).json(.retried, replay: result.replay))
+                    "\(result.original) \(result.isRepetition ? "already" : "is") retried as \(result.record)\n",
+                    json: DeadLetterName.event(result.original).json(.retried, replay: result.record))
             }
         }
 
@@ -153,7 +153,7 @@ struct DeadLetters: AsyncParsableCommand {
         }
 
         private func retryReplies() async throws {
-            var results: [ReplyRetry] = []
+            var results: [ReplayResult<ReplyID>] = []
             var chosen: [ReplyID] = []
             if let selection = try choice.selection(options) {
                 results = try await ControlOperations.retryReplies.run(
@@ -163,7 +163,7 @@ struct DeadLetters: AsyncParsableCommand {
                 if reply.isDeadLetter {
                     chosen.append(reply.id)
                 } else if let record = reply.retriedAs {
-                    results.append(ReplyRetry(reply: reply.id, record: record, isRepetition: true))
+                    results.append(ReplayResult(of: reply.id, as: record, isRepetition: true))
                 } else {
                     throw StoreError.replyNotDead(reply.id)
                 }
@@ -175,8 +175,8 @@ struct DeadLetters: AsyncParsableCommand {
             for result in results {
                 let verb = result.isRepetition ? "already retried" : "is sent again"
                 options.write(
-                    "\(result.reply) \(verb) as \(result.record).1\n",
-                    json: DeadLetterName.reply(result.reply).json(.retried, replay: result.record))
+                    "\(result.original) \(verb) as \(result.record).1\n",
+                    json: DeadLetterName.reply(result.original).json(.retried, replay: result.record))
             }
         }
 

@@ -74,11 +74,11 @@ struct Events: AsyncParsableCommand {
                 }
                 return writeDryRun(count)
             }
-            let results: [ReplayResult]
+            let results: [ReplayResult<UInt64>]
             if records.isEmpty {
                 // The server finds the messages, which may be too many for a request.
                 results = try await ControlOperations.replay.run(.selected(filter), data: try options.data)
-                let replayed = Set(results.map(\.record))
+                let replayed = Set(results.map(\.original))
                 try journal.forEach(where: { replayed.contains($0.record) }, options.write)
             } else {
                 let chosen = try journal.events(records).filter(filter.admits)
@@ -90,7 +90,7 @@ struct Events: AsyncParsableCommand {
             }
             if results.isEmpty { return }
             StandardStream.error.write(
-                "delivered again as \(results.map { "\($0.replay)" }.joined(separator: ", "))\n")
+                "delivered again as \(results.map { "\($0.record)" }.joined(separator: ", "))\n")
         }
 
         private func writeDryRun(_ count: Int) {

@@ -112,11 +112,11 @@ struct ReplayTests {
         let dead = try await fail("1", in: store)
         let named = NamedState(record: dead, status: .failed, replay: nil)
         let first = try await store.replay([named])
-        let replay = try #require(first.first?.replay)
-        #expect(first == [ReplayResult(record: dead, replay: replay, isRepetition: false)])
+        let replay = try #require(first.first?.record)
+        #expect(first == [ReplayResult(of: dead, as: replay, isRepetition: false)])
         #expect(
             try await store.replay([named]) == [
-                ReplayResult(record: dead, replay: replay, isRepetition: true)
+                ReplayResult(of: dead, as: replay, isRepetition: true)
             ])
         #expect(store.statistics.pendingDeliveries == 1)
         // A command that names the current state replays the message once more.
@@ -136,7 +136,7 @@ struct ReplayTests {
         async let right = store.replay([named])
         let results = try await left + right
         #expect(results.filter(\.isRepetition).count == 1)
-        #expect(Set(results.map(\.replay)).count == 1)
+        #expect(Set(results.map(\.record)).count == 1)
         #expect(store.statistics.pendingDeliveries == 1)
     }
 

@@ -141,7 +141,7 @@ struct OutboundTests {
         #expect(retries.map(\.isRepetition) == [false])
         let retried = try #require(retries.first).record
         // A repeated retry sends nothing, and returns the record of the first retry; also after a restart.
-        let repetition = [ReplyRetry(reply: again.id, record: retried, isRepetition: true)]
+        let repetition = [ReplayResult(of: again.id, as: retried, isRepetition: true)]
         #expect(try await store.retry([again.id]) == repetition)
         let repeatedCopy = try directory.copy()
         #expect(try await (try repeatedCopy.open()).retry([again.id]) == repetition)
