@@ -196,20 +196,15 @@ struct ConversationQueues: Sendable {
         return last.map { pending[$0].act == .closes }
     }
 
-    /// Ends a lease until ``resume(_:of:)``; false when the delivery is not leased.
-    mutating func postpone(_ record: UInt64, of key: ConversationKey) -> Bool {
-        guard leased(record, of: key) != nil else { return false }
-        withConversation(key) { $0.head = .postponed }
-        return true
-    }
-
-    /// Moves a leased delivery out of its conversation's order until ``resume(_:of:)``.
+    /// Ends a lease until ``resume(_:of:)``; with `parks`, the delivery leaves its conversation's order until then.
     ///
-    /// Returns nil when the delivery is not leased.
-    mutating func park(_ record: UInt64, of key: ConversationKey) -> Progress? {
-        guard leased(record, of: key) != nil else { return nil }
-        withConversation(key) { $0.park() }
-        return advance(key)
+    /// Returns false when the delivery is not leased.
+    mutating func postpone(
+        _ record: UInt64, of key: ConversationKey, parks: Bool
+    ) -> (isPostponed: Bool, Progress) {
+        guard leased(record, of: key) != nil else { return (false, []) }
+        withConversation(key) { if parks { $0.park() } else { $0.head = .postponed } }
+        return (true, advance(key))
     }
 
     /// Allows leasing a postponed or parked delivery again; returns the steps that became possible.
@@ -235,37 +230,21 @@ struct ConversationQueues: Sendable {
     /// Blocks a conversation whose leased delivery is unreadable, until a restart.
     mutating func markUnreadable(_ key: ConversationKey) { withConversation(key) { $0.head = .unreadable } }
 
-    /// Removes a leased delivery; nil when it is not leased.
-    mutating func finish(_ record: UInt64, of key: ConversationKey) -> (removed: PendingDelivery, Progress)? {
-        leased(record, of: key).map { finished in
-            (
-                finished,
-                remove(from: key) {
-                    $0.popFirst()
-                    $0.head = .idle
-                }
-            )
+    /// Removes a message; nil when it is absent, or when `mayEnd`, which gets whether it is leased, returns false.
+    mutating func remove(
+        _ record: UInt64, of key: ConversationKey, where mayEnd: (PendingDelivery, _ isLeased: Bool) -> Bool
+    ) -> (removed: (delivery: PendingDelivery, isLeased: Bool)?, Progress) {
+        let leased = leased(record, of: key)
+        guard let delivery = leased ?? conversations[key]?.delivery(record), mayEnd(delivery, leased != nil)
+        else { return (nil, []) }
+        withConversation(key) { conversation in
+            guard leased != nil else { return conversation.remove(record) }
+            conversation.popFirst()
+            conversation.head = .idle
         }
-    }
-
-    /// Removes a message in any state except leased; nil when it is leased or absent.
-    mutating func remove(_ record: UInt64, of key: ConversationKey) -> (removed: PendingDelivery, Progress)? {
-        guard leased(record, of: key) == nil, let removed = conversations[key]?.delivery(record) else {
-            return nil
-        }
-        return (removed, remove(from: key) { $0.remove(record) })
-    }
-
-    private mutating func remove(from key: ConversationKey, _ change: (inout Conversation) -> Void)
-        -> Progress
-    {
-        let isEmpty = withConversation(key) { conversation in
-            change(&conversation)
-            return conversation.isEmpty
-        }
-        guard isEmpty ?? true else { return advance(key) }
-        conversations[key] = nil
-        return []
+        let progress = advance(key)
+        if conversations[key]?.isEmpty == true { conversations[key] = nil }
+        return ((delivery, leased != nil), progress)
     }
 
     /// Finds a message, and whether it is leased; searches all conversations.

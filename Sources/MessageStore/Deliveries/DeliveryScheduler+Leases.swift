@@ -50,10 +50,13 @@ extension DeliveryScheduler {
 
     /// Ends a lease, and lets the delivery be leased again after `delay`; false when the delivery is not
     /// leased.
-    func postpone(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
+    ///
+    /// With `parks`, later deliveries of the conversation do not wait for it.
+    func postpone(_ record: UInt64, of key: ConversationKey, after delay: Duration, parks: Bool) -> Bool {
         guard let delivery = leased(record, of: key) else { return false }
         clear(delivery, of: key)
-        guard withQueues(of: key, { $0.postpone(record, of: key) }) else { return false }
+        guard change(key, { $0.postpone(record, of: key, parks: parks) }) else { return false }
+        if parks, !delivery.isParked { quotas.park(key.business) }
         resume(record, of: key, after: delay)
         return true
     }
@@ -68,22 +71,7 @@ extension DeliveryScheduler {
             $0.releases = $0.releases == .max ? .max : $0.releases + 1
         }
         let delay = releaseBackoff.delay(after: Int(delivery.releases) + 1)
-        let isReleased =
-            delivery.isParked ? park(record, of: key, after: delay) : postpone(record, of: key, after: delay)
-        return isReleased ? delay : nil
-    }
-
-    /// Parks a leased delivery: it is leased again after `delay`, and later deliveries of the conversation do
-    /// not wait for it.
-    ///
-    /// Returns false when the delivery is not leased.
-    func park(_ record: UInt64, of key: ConversationKey, after delay: Duration) -> Bool {
-        guard let delivery = leased(record, of: key) else { return false }
-        clear(delivery, of: key)
-        if !delivery.isParked { quotas.park(key.business) }
-        change(key) { $0.park(record, of: key) ?? [] }
-        resume(record, of: key, after: delay)
-        return true
+        return postpone(record, of: key, after: delay, parks: delivery.isParked) ? delay : nil
     }
 
     /// Blocks the conversation of a leased delivery whose records are unreadable, until a restart.
@@ -95,16 +83,6 @@ extension DeliveryScheduler {
 
     /// Counts a message that cannot be read back, which blocks its conversation.
     func countUnreadable() { unreadable.add(1, ordering: .relaxed) }
-
-    /// Removes a leased delivery that has ended; nil when it is not leased, or when `mayEnd` returns false for
-    /// it.
-    func finish(
-        _ record: UInt64, of key: ConversationKey, where mayEnd: (PendingDelivery) -> Bool = { _ in true }
-    ) -> PendingDelivery? {
-        end(record, of: key, finishedAt: SystemClock.nanoseconds()) { queues in
-            queues.leased(record, of: key).flatMap { mayEnd($0) ? queues.finish(record, of: key) : nil }
-        }
-    }
 
     func handOver(_ handovers: [ReadyConversations.Handover]) {
         for handover in handovers { handOver(handover) }

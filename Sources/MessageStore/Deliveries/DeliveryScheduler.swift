@@ -122,27 +122,19 @@ final class DeliveryScheduler: Sendable {
 
     /// Removes an unfinished delivery, so that the next delivery of its conversation can be leased.
     ///
-    /// Returns false when the delivery is absent, or is leased and `evenLeased` returns false for it.
-    func remove(
-        _ record: UInt64, of key: ConversationKey, evenLeased: (PendingDelivery) -> Bool
-    ) -> Bool {
-        finish(record, of: key, where: evenLeased) != nil
-            || end(record, of: key) { $0.remove(record, of: key) } != nil
-    }
-
-    /// Removes a delivery by `removal`, and subtracts it from all counts.
+    /// Returns false when the delivery is absent, or when `mayEnd`, which gets whether it is leased, returns false.
     func end(
-        _ record: UInt64, of key: ConversationKey, finishedAt now: UInt64? = nil,
-        _ removal: (inout ConversationQueues) -> (removed: PendingDelivery, ConversationQueues.Progress)?
-    ) -> PendingDelivery? {
-        let removed = change(key) { queues -> (PendingDelivery?, ConversationQueues.Progress) in
-            removal(&queues).map { ($0.removed, $0.1) } ?? (nil, [])
+        _ record: UInt64, of key: ConversationKey, where mayEnd: (PendingDelivery, _ isLeased: Bool) -> Bool
+    ) -> Bool {
+        guard let (removed, wasLeased) = change(key, { $0.remove(record, of: key, where: mayEnd) }) else {
+            return false
         }
-        guard let removed else { return nil }
         if removed.isSuspect { handOver(ready.withLock { $0.clear(record) }) }
         pending.subtract(1, ordering: .relaxed)
-        quotas.recordEnd(of: key.business, wasParked: removed.isParked, finishedAt: now)
-        return removed
+        quotas.recordEnd(
+            of: key.business, wasParked: removed.isParked,
+            finishedAt: wasLeased ? SystemClock.nanoseconds() : nil)
+        return true
     }
 
     /// Stops leasing; resumes all waiters with nil.

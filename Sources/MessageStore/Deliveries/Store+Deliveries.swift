@@ -460,11 +460,7 @@ extension Store {
         let isParked = parks || delivery.isParked
         let now = Timestamp.now()
         calls.end(delivery.record)
-        guard
-            isParked
-                ? scheduler.park(delivery.record, of: key, after: delay)
-                : scheduler.postpone(delivery.record, of: key, after: delay)
-        else { return }
+        guard scheduler.postpone(delivery.record, of: key, after: delay, parks: isParked) else { return }
         // If the store is closed, appending fails, and only the count of this attempt is lost.
         try? journal.append(
             JournalBody.attempt(
@@ -521,7 +517,7 @@ extension Store {
         if !journalState.isUnassigned, result.status.reachedHandler {
             journalState.withState { $0.assignments.finish(delivery.record, of: delivery.conversation) }
         }
-        _ = scheduler.finish(delivery.record, of: delivery.conversation)
+        _ = scheduler.end(delivery.record, of: delivery.conversation) { _, isLeased in isLeased }
     }
 
     private func leased(_ delivery: Delivery) throws -> PendingDelivery {

@@ -86,9 +86,10 @@ extension Store {
         let pending = lease.pending
         // Remove the delivery from its queue first: a delivery that a handler gets meanwhile stays with the
         // handler, and no delivery is ended twice.
-        guard scheduler.remove(pending.record, of: lease.conversation, evenLeased: evenLeased) else {
-            return false
+        let isEnded = scheduler.end(pending.record, of: lease.conversation) { pending, isLeased in
+            !isLeased || evenLeased(pending)
         }
+        guard isEnded else { return false }
         calls.end(pending.record)
         try journal.append(
             JournalBody.finished(

@@ -42,7 +42,7 @@ import Testing
                 add(number, to: scheduler)
                 let lease = await scheduler.next(for: key.business)
                 #expect(lease?.pending.record == number)
-                #expect(scheduler.finish(number, of: key) != nil)
+                #expect(scheduler.end(number, of: key) { $1 })
             }
         }
     }
@@ -73,7 +73,7 @@ import Testing
             isFirstReplaced.signal()
             for number in UInt64(1)...2 {
                 #expect(await scheduler.next(for: key.business)?.pending.record == number)
-                #expect(scheduler.finish(number, of: key) != nil)
+                #expect(scheduler.end(number, of: key) { $1 })
             }
             #expect(records.withLock { $0 } == ["first": [1], "second": [2]])
         }
