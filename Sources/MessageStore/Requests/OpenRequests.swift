@@ -21,6 +21,8 @@ package final class OpenRequests: Sendable {
 
     /// The changes of one batch, with the earlier values of the requests.
     private struct Batch {
+        /// The error for the operations that need all files, because reading them has failed.
+        var readingFailure: StoreError?
         var undo: [(name: RequestName, old: OpenRequest?)] = []
         var folders: Set<String> = []
     }
@@ -68,8 +70,6 @@ package final class OpenRequests: Sendable {
     private struct Earlier {
         var unread: [RequestName]
         var damaged: [RequestName] = []
-        /// The error of the last slice, after which the reading is tried again by the next operation.
-        var failure: StoreError?
     }
 
     /// Lists the requests of earlier processes.
@@ -293,7 +293,7 @@ package final class OpenRequests: Sendable {
             let refusal = enqueue(afterReading: afterReading) { store, batch in
                 let changes = batch.undo.count
                 let result = Result {
-                    if afterReading, let error = store.earlier.withLock(\.failure) { throw error }
+                    if afterReading, let error = batch.readingFailure { throw error }
                     return try body(store, &batch)
                 }
                 // Undo only the changes of this operation, not those of earlier ones in the batch.
@@ -342,9 +342,9 @@ package final class OpenRequests: Sendable {
         }
     }
 
-    private func run(_ operations: [Operation]) {
+    private func run(_ operations: [Operation], failing readingFailure: StoreError? = nil) {
         guard !operations.isEmpty else { return }
-        var batch = Batch()
+        var batch = Batch(readingFailure: readingFailure)
         let ends = operations.map { $0(self, &batch) }
         var failure: StoreError?
         do throws(SystemError) {
@@ -449,8 +449,6 @@ package final class OpenRequests: Sendable {
             defer { (waiting.held, waiting.hasFailed) = ([], true) }
             return waiting.held
         }
-        earlier.withLock { $0.failure = error }
-        run(held)
-        earlier.withLock { $0.failure = nil }
+        run(held, failing: error)
     }
 }

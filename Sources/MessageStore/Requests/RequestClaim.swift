@@ -3,7 +3,7 @@ package import BusinessMessages
 /// The request that an event, a callback or a question from outside names, and the facts that must be true of
 /// it.
 ///
-/// An identifier alone may name a request of another kind, business or customer. `agrees(with:of:_:)` is
+/// An identifier alone may name a request of another kind, business or customer. `agrees(with:)` is
 /// the only code that compares these facts.
 package struct RequestClaim: Sendable {
     /// The text from outside that names the request.
@@ -42,13 +42,9 @@ package struct RequestClaim: Sendable {
     /// Whether a request has the kind, the business and the customer of this claim.
     ///
     /// The kind of a sign-in includes its version.
-    func agrees(with kind: OpenRequest.Kind, of business: BusinessID, _ customer: CustomerID) -> Bool {
-        kind == self.kind && business == self.business && customer == self.customer ?? customer
-    }
-
-    /// Whether a request that its caller has read agrees with this claim.
     package func agrees(with request: OpenRequest) -> Bool {
-        agrees(with: request.kind, of: request.business, request.customer)
+        request.kind == kind && request.business == business
+            && request.customer == customer ?? request.customer
     }
 }
 

@@ -1,7 +1,7 @@
 import BalloonPOSIX
 import BusinessMessages
 
-/// The open requests in memory, without their secrets: finds requests, and enforces the limits.
+/// The open requests in memory, without their secrets and results: finds requests, and enforces the limits.
 struct RequestTable {
     /// The maximum number of open requests of a customer with a business; one more replaces the oldest.
     static let maximumOfCustomer = 5
@@ -15,28 +15,13 @@ struct RequestTable {
     /// The maximum number of ended requests with a queued reply that one search for the oldest puts off.
     private static let maximumSkipped = 100
 
-    private struct Row {
-        let conversation: ConversationKey
-        let subject: Subject
-        let entry: ReplyID
-        let begunAt: Timestamp
-        let until: Timestamp
-        let isOpen: Bool
-        let isBusy: Bool
-        let hasResult: Bool
-        let kind: OpenRequest.Kind
-
-        /// Whether the request has ended, and no charge may have to be reversed.
-        var isRemovable: Bool { !isOpen && !isBusy }
-    }
-
     /// The members of Apple's event that identify a request.
-    private struct Subject: Hashable {
+    fileprivate struct Subject: Hashable {
         let business: BusinessID
         let requestIdentifier: String
     }
 
-    private var rows: [RequestName: Row] = [:]
+    private var rows: [RequestName: OpenRequest] = [:]
     private var byEntry: [ReplyID: RequestName] = [:]
     private var bySubject: [Subject: [CustomerID: Set<RequestName>]] = [:]
     private var openOfCustomer: [ConversationKey: Set<RequestName>] = [:]
@@ -78,11 +63,7 @@ struct RequestTable {
         let subject = Subject(business: claim.business, requestIdentifier: identifier)
         guard let customers = bySubject[subject] else { return .unknown }
         let names = claim.customer.map { customers[$0] ?? [] } ?? customers.values.reduce([]) { $0.union($1) }
-        let agreeing = names.filter { name in
-            rows[name].map { row in
-                claim.agrees(with: row.kind, of: row.conversation.business, row.conversation.customer)
-            } ?? false
-        }
+        let agreeing = names.filter { name in rows[name].map { claim.agrees(with: $0) } ?? false }
         return agreeing.max(by: isOlder).map { .agreed($0) } ?? .other
     }
 
@@ -100,7 +81,7 @@ struct RequestTable {
         names { isWanted($0.conversation) }
     }
 
-    private func names(_ isWanted: (Row) -> Bool) -> [RequestName] {
+    private func names(_ isWanted: (OpenRequest) -> Bool) -> [RequestName] {
         rows.filter { isWanted($0.value) }.map(\.key).sorted { $0.digits < $1.digits }
     }
 
@@ -164,18 +145,14 @@ struct RequestTable {
     mutating func set(_ name: RequestName, to request: OpenRequest?) {
         if let old = rows.removeValue(forKey: name) { forget(name, old) }
         guard let request else { return }
-        let row = Row(
-            conversation: ConversationKey(business: request.business, customer: request.customer),
-            subject: Subject(business: request.business, requestIdentifier: request.requestIdentifier),
-            entry: request.entry, begunAt: request.begunAt, until: request.until,
-            isOpen: request.phase.isOpen, isBusy: request.isBusy,
-            hasResult: request.phase == .recorded || request.phase == .confirmed, kind: request.kind)
+        var row = request
+        (row.payload, row.result, row.confirmation) = (nil, nil, nil)
         rows[name] = row
         bySubject[row.subject, default: [:]][request.customer, default: []].insert(name)
         // Keep an ended request findable: when its message is sent again, no second request may be made.
         byEntry[row.entry] = name
         if row.isBusy { busy.insert(name) }
-        guard row.isOpen else {
+        guard row.phase.isOpen else {
             endedOfBusiness[request.business, default: Ended()].count += 1
             if row.isRemovable {
                 endedOfBusiness[request.business]?.removals.insert(.init(until: row.until, name: name))
@@ -187,21 +164,20 @@ struct RequestTable {
         open += 1
     }
 
-    private mutating func forget(_ name: RequestName, _ row: Row) {
-        let customer = row.conversation.customer
+    private mutating func forget(_ name: RequestName, _ row: OpenRequest) {
+        let (business, customer, conversation) = (row.business, row.customer, row.conversation)
         bySubject[row.subject]?[customer]?.remove(name)
         if bySubject[row.subject]?[customer]?.isEmpty ?? false { bySubject[row.subject]?[customer] = nil }
         if bySubject[row.subject]?.isEmpty ?? false { bySubject[row.subject] = nil }
         if byEntry[row.entry] == name { byEntry[row.entry] = nil }
         busy.remove(name)
-        let business = row.conversation.business
-        guard row.isOpen else {
+        guard row.phase.isOpen else {
             forgetEnded(of: business)
             return
         }
         open -= 1
-        openOfCustomer[row.conversation]?.remove(name)
-        if openOfCustomer[row.conversation]?.isEmpty ?? false { openOfCustomer[row.conversation] = nil }
+        openOfCustomer[conversation]?.remove(name)
+        if openOfCustomer[conversation]?.isEmpty ?? false { openOfCustomer[conversation] = nil }
         openOfBusiness[business, default: 1] -= 1
         if openOfBusiness[business] == 0 { openOfBusiness[business] = nil }
     }
@@ -215,4 +191,14 @@ struct RequestTable {
         }
         endedOfBusiness[business] = ended
     }
+}
+
+extension OpenRequest {
+    fileprivate var conversation: ConversationKey { ConversationKey(business: business, customer: customer) }
+    fileprivate var subject: RequestTable.Subject {
+        RequestTable.Subject(business: business, requestIdentifier: requestIdentifier)
+    }
+    fileprivate var hasResult: Bool { phase == .recorded || phase == .confirmed }
+    /// Whether the request has ended, and no charge may have to be reversed.
+    fileprivate var isRemovable: Bool { !phase.isOpen && !isBusy }
 }
