@@ -249,17 +249,25 @@ extension Store {
             case .unchanged: return .done { completion(.success(current)) }
             case .refused(let refusal): return .done { completion(.failure(.assignment(refusal))) }
             case .to(let next):
-                do throws(StoreError) {
-                    let waiter = JournalEntry.Waiter.completion { result in
-                        completion(result.map { next.durable(as: $0.number) })
-                    }
-                    try journal.append(
-                        JournalBody.assignment(next, of: key, by: change.name, at: at), for: waiter)
-                    return .appended(person: next.person)
-                } catch {
-                    return .done { completion(.failure(error)) }
-                }
+                return append(next, of: key, by: change.name, at: at, completion: completion)
             }
+        }
+    }
+
+    /// Appends the assignment of a conversation after a change; runs under the lock of the state.
+    ///
+    /// The completion gets the assignment once it is durable.
+    func append(
+        _ next: Assignment, of key: ConversationKey, by change: String, at: Timestamp,
+        completion: @escaping @Sendable (Result<Assignment, StoreError>) -> Void
+    ) -> CurrentState.Step {
+        do throws(StoreError) {
+            try journal.append(
+                JournalBody.assignment(next, of: key, by: change, at: at),
+                for: .completion { result in completion(result.map { next.durable(as: $0.number) }) })
+            return .appended(person: next.person)
+        } catch {
+            return .done { completion(.failure(error)) }
         }
     }
 }

@@ -21,22 +21,12 @@ extension Store {
     ) async throws -> AssignedConversation? {
         try await withCheckedThrowingContinuation { continuation in
             journalState.run(choosing: { $0.next(of: business, for: person, queue, priority, $1) }) {
-                [journal] key, table, _ in
+                [self] key, table, _ in
                 guard let key else { return .done { continuation.resume(returning: nil) } }
                 let at = Timestamp.now()
                 let claimed = table.assignment(of: key).claimed(by: person, at: at, sequence: 1)
-                do throws(StoreError) {
-                    try journal.append(
-                        JournalBody.assignment(claimed, of: key, by: "claim", at: at),
-                        for: .completion { result in
-                            continuation.resume(
-                                with: result.map {
-                                    AssignedConversation(key, claimed.durable(as: $0.number))
-                                })
-                        })
-                    return .appended(person: person)
-                } catch {
-                    return .done { continuation.resume(throwing: error) }
+                return append(claimed, of: key, by: "claim", at: at) { result in
+                    continuation.resume(with: result.map { AssignedConversation(key, $0) })
                 }
             }
         }
