@@ -96,7 +96,9 @@ final class Outbox: Sendable {
     }
 
     /// Adds replies of one conversation after those that it already has in the queue.
-    func add(_ entries: [OutboxQueue.Entry], closure: OutboxEntry.Closure) {
+    ///
+    /// `isClosed` says whether the customer closed the conversation; nil when that is unknown.
+    func add(_ entries: [OutboxQueue.Entry], isClosed: Bool?) {
         guard let first = entries.first else { return }
         total.add(entries.count, ordering: .relaxed)
         state.withLock { state in
@@ -107,7 +109,7 @@ final class Outbox: Sendable {
                 state.queue.add(entry)
                 if let key = entry.key { state.messages[key] = entry.id }
             }
-            state.queue.setClosure(closure, of: first.conversation)
+            state.queue.setClosed(isClosed, first.conversation)
         }
         wakeSender(at: first.due)
     }
@@ -120,17 +122,15 @@ final class Outbox: Sendable {
         return state.withLock { state in
             messages.map { message in
                 let (act, conversation) = (message.pending.act, message.conversation)
-                if act.opensOrCloses {
-                    state.queue.setClosure(act == .closes ? .closed : .open, of: conversation)
-                }
+                if act.opensOrCloses { state.queue.setClosed(act == .closes, conversation) }
                 return state.queue.backlog(of: conversation.business)
             }
         }
     }
 
-    /// Whether the customer closed a conversation with queued replies.
-    func closure(of conversation: ConversationKey) -> OutboxEntry.Closure {
-        state.withLock { $0.queue.closure(of: conversation) }
+    /// Whether the customer closed a conversation with queued replies; nil when that is unknown.
+    func isClosed(_ conversation: ConversationKey) -> Bool? {
+        state.withLock { $0.queue.isClosed(conversation) }
     }
 
     /// Leases the next reply that `selection` allows.
@@ -142,7 +142,7 @@ final class Outbox: Sendable {
             guard !state.isClosed else { return (nil, []) }
             let entry = state.queue.lease(selection, at: now)
             let starts = state.queue.takeBegunPauses().map {
-                ($0, state.queue.closure(of: $0.conversation) == .closed)
+                ($0, state.queue.isClosed($0.conversation) == true)
             }
             return (entry, starts)
         }

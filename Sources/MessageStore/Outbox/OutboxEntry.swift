@@ -3,16 +3,6 @@ package import BusinessMessages
 
 /// A queued reply leased for an attempt to send it.
 package struct OutboxEntry: Sendable {
-    /// Whether the customer closed the conversation, as far as the outbox knows it.
-    enum Closure: Sendable {
-        /// The customer wrote last.
-        case open
-        /// The customer closed the conversation and has not written since.
-        case closed
-        /// It is unknown whether the conversation is closed; the conversation's file must be read.
-        case unknown
-    }
-
     /// The reply's identity, such as `57.1`.
     package let id: ReplyID
     /// The sending business.

@@ -88,7 +88,8 @@ struct OutboxQueue: Sendable {
         var phase: Phase
         /// The end of the reply that was first before.
         var endedAt: Timestamp?
-        var closure = OutboxEntry.Closure.unknown
+        /// Whether the customer closed the conversation and has not written since; nil when only its file says it.
+        var isClosed: Bool?
     }
 
     private struct Business: Sendable {
@@ -146,14 +147,12 @@ struct OutboxQueue: Sendable {
     /// The entry with this identity.
     func entry(_ id: ReplyID) -> Entry? { nodes[id]?.entry }
 
-    /// Whether the customer closed a conversation with entries.
-    func closure(of conversation: ConversationKey) -> OutboxEntry.Closure {
-        lines[conversation]?.closure ?? .unknown
-    }
+    /// Whether the customer closed a conversation with entries; nil when only the conversation's file says it.
+    func isClosed(_ conversation: ConversationKey) -> Bool? { lines[conversation]?.isClosed }
 
     /// Sets whether the customer closed a conversation; does nothing for one without entries.
-    mutating func setClosure(_ closure: OutboxEntry.Closure, of conversation: ConversationKey) {
-        lines[conversation]?.closure = closure
+    mutating func setClosed(_ isClosed: Bool?, _ conversation: ConversationKey) {
+        lines[conversation]?.isClosed = isClosed
     }
 
     /// Sets the end of an entry, which stays until its settlement; false when the identity is unknown.

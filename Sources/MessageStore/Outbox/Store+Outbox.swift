@@ -62,11 +62,7 @@ extension Store {
     ///
     /// May read the end of the conversation's file.
     package func isClosedByCustomer(_ entry: OutboxEntry) throws -> Bool {
-        switch outbox.closure(of: entry.conversation) {
-        case .open: false
-        case .closed: true
-        case .unknown: try isClosedByCustomer(entry.business, entry.customer)
-        }
+        try outbox.isClosed(entry.conversation) ?? isClosedByCustomer(entry.business, entry.customer)
     }
 
     /// Leases the reply with this identity; nil when it is leased or has ended.
@@ -218,10 +214,7 @@ extension Store {
         }
         // The customer has just written, so the conversation is open unless a later message closed it.
         let isLatest = !delivery.isParked && !delivery.isReplay && delivery.act == .writes
-        outbox.add(
-            entries,
-            closure: OutboxEntry.Closure(
-                isClosed: scheduler.closes(delivery.conversation), otherwise: isLatest ? .open : .unknown))
+        outbox.add(entries, isClosed: scheduler.closes(delivery.conversation) ?? (isLatest ? false : nil))
     }
 
     /// Whether a person has the conversation.
@@ -242,7 +235,7 @@ extension Store {
                     decidedAt: reply.decidedAt, isTyping: false, place: place, isRecovered: true,
                     key: message.key, answersFailure: state.isReplyFailure, attempts: reply.attempts,
                     due: reply.next.map { min($0, latest) })
-                outbox.add([entry], closure: .unknown)
+                outbox.add([entry], isClosed: nil)
             }
         }
     }
@@ -268,14 +261,7 @@ extension Outbox {
             place: .own(record.location), text: text, key: key, requestDigest: message.requestDigest,
             pause: isRetry || message.author?.isPerson == true
                 ? nil : pause(before: reply, of: message.business))
-        add([entry], closure: OutboxEntry.Closure(isClosed: isClosed, otherwise: .unknown))
-    }
-}
-
-extension OutboxEntry.Closure {
-    /// Uses `isClosed`, which the unfinished messages show; if that is nil, `otherwise`.
-    fileprivate init(isClosed: Bool?, otherwise: OutboxEntry.Closure) {
-        self = isClosed.map { $0 ? .closed : .open } ?? otherwise
+        add([entry], isClosed: isClosed)
     }
 }
 
