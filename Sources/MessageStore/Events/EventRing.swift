@@ -1,3 +1,5 @@
+package import BalloonPOSIX
+
 /// The latest events in memory; decides from where a follower resumes.
 package struct EventRing: Sendable {
     /// The source from which a follower resumes.
@@ -18,9 +20,7 @@ package struct EventRing: Sendable {
     /// The maximum bytes of the events.
     package static let maximumBytes = 8 << 20
 
-    private var events: [PlacedEvent] = []
-    /// The number of removed elements at the start of `events`.
-    private var head = 0
+    private var events = Deque<PlacedEvent>()
     private var bytes = 0
     /// The position of the first event.
     package private(set) var start: Int
@@ -43,29 +43,25 @@ package struct EventRing: Sendable {
     }
 
     /// The position behind the last event.
-    package var end: Int { start + events.count - head }
+    package var end: Int { start + events.count }
 
     /// Adds an event; drops the oldest events while a limit is exceeded.
     package mutating func append(_ event: PlacedEvent) {
         events.append(event)
         bytes += event.sizeBytes
-        while end - start > maximumCount || bytes > maximumBytes && end - start > 1 {
-            let oldest = events[head]
+        while events.count > maximumCount || bytes > maximumBytes && events.count > 1,
+            let oldest = events.popFirst()
+        {
             evictedThrough = max(evictedThrough, oldest.event.key.record)
             bytes -= oldest.sizeBytes
-            head += 1
             start += 1
-        }
-        if head > maximumCount {
-            events.removeFirst(head)
-            head = 0
         }
     }
 
     /// Returns the events from a position on; nil when the ring lacks one of them.
-    package func events(from position: Int) -> ArraySlice<PlacedEvent>? {
+    package func events(from position: Int) -> Slice<Deque<PlacedEvent>>? {
         guard position >= start, position <= end else { return nil }
-        return events[(head + position - start)...]
+        return events[(position - start)...]
     }
 
     /// Decides from where a follower resumes that has received every event of the records up to `through`.
@@ -78,7 +74,7 @@ package struct EventRing: Sendable {
         guard through <= last, through + 1 >= first else { return .reset }
         if through >= evictedThrough { return .ring(from: start) }
         let limit = evictedThrough
-        let kept = events[head...].lazy.map(\.event.key).filter { $0.record <= limit }
+        let kept = events.lazy.map(\.event.key).filter { $0.record <= limit }
         return .journal(
             through: limit,
             excluding: EventExclusion(keys: Set(kept), records: unsent.filter { $0 <= limit }),
