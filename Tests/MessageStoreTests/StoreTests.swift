@@ -17,7 +17,7 @@ struct MessageStoreTests {
         #expect(delivery.id == MessageID("m1"))
         #expect(delivery.text == #"{"id":"m1","type":"text","body":"hello"}"#)
         #expect(delivery.attributes == ReceivedAttributes(capabilityList: "QUICK,LIST", locale: "en_US"))
-        #expect(delivery.reference == .none)
+        #expect(delivery.referenceFailure == nil)
         #expect(delivery.attempt == 1)
         #expect(delivery.decided == nil)
         #expect(!delivery.isRecovered)

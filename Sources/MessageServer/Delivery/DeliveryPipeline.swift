@@ -288,7 +288,7 @@ extension Delivery {
     func unrecognizedReason(of event: InboundEvent) -> UnrecognizedReason? {
         guard case .unrecognized(let content) = event.content, !isReplyFailure else { return nil }
         if content.excess != nil { return .tooManyParts }
-        guard case .failed(let reason) = reference else { return .unknownKind }
+        guard let reason = referenceFailure else { return .unknownKind }
         return reason.hasPrefix(Resolution.expiredPrefix) ? .expiredReference : .failedReference
     }
 }

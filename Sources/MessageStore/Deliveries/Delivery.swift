@@ -14,8 +14,8 @@ package struct Delivery: Sendable {
     package var attributes: ReceivedAttributes { texts.attributes }
     /// The message, with its payload if a reference to the payload was resolved; otherwise as received.
     package var message: [UInt8] { texts.message }
-    /// The state of the message's payload reference.
-    package var reference: ReferenceState { texts.reference }
+    /// The reason why the payload behind the message's reference could not be downloaded; nil without such a failure.
+    package var referenceFailure: String? { texts.referenceFailure }
     /// The results of the message's attachments, in order; nil until they are recorded.
     package var files: [RecordedFile]?
     /// The number of this attempt, from 1.

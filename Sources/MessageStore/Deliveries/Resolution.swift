@@ -1,16 +1,6 @@
 import BalloonJSON
 import BusinessMessages
 
-/// The state of a message's payload reference.
-package enum ReferenceState: Hashable, Sendable {
-    /// The message has no reference.
-    case none
-    /// The payload was downloaded and is in the message.
-    case resolved
-    /// The payload could not be downloaded; the message still has the reference.
-    case failed(reason: String)
-}
-
 /// The result of the download behind a payload reference.
 package enum Resolution: Hashable, Sendable {
     /// The whole message, a JSON object with the payload in place of the reference.

@@ -18,8 +18,6 @@ package struct UnrecordedMessage: Sendable {
     package var attributes: ReceivedAttributes { texts.attributes }
     /// The message's JSON, with the payload in place of its reference if the reference was resolved.
     package var message: [UInt8] { texts.message }
-    /// The state of the message's payload reference.
-    package var reference: ReferenceState { texts.reference }
     /// The time of the message's arrival.
     package var receivedAt: Timestamp { texts.receivedAt }
     /// Whether a handler decided the message's outcome in an earlier process.

@@ -13,7 +13,8 @@ final class MessageRecords: Sendable {
     /// The author of an internal or proactive message.
     let author: MessageAuthor?
     let message: [UInt8]
-    let reference: ReferenceState
+    /// The reason why the payload could not be downloaded; the message then still has the reference.
+    let referenceFailure: String?
     /// The handler's decision, and the record that has the decision.
     let decided: (outcome: DecidedOutcome, record: UInt64)?
     /// The results of the attachments, in order; nil until they are recorded.
@@ -33,7 +34,7 @@ final class MessageRecords: Sendable {
         act = received.act
         author = received.author
         message = received.message
-        reference = .none
+        referenceFailure = nil
         decided = nil
         files = nil
         signIn = nil
@@ -56,12 +57,7 @@ final class MessageRecords: Sendable {
         act = ReceivedMessage.Act(record: root)
         author = MessageAuthor(root)
         message = Array((resolved?["message"] ?? root["message"])?.text ?? [])
-        reference =
-            switch resolved {
-            case nil: .none
-            case let resolved? where resolved["message"] != nil: .resolved
-            case let failed?: .failed(reason: failed["failure"]?.string ?? "")
-            }
+        referenceFailure = resolved.flatMap { $0["message"] == nil ? $0["failure"]?.string ?? "" : nil }
         files = results.flatMap { RecordedFile.list(in: $0) }
         signIn = RecordedSignIn(results?["signIn"])
         payment = RecordedPayment(results?["payment"])
