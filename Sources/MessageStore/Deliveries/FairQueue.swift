@@ -95,15 +95,4 @@ package struct FairQueue<Element: Sendable>: Sendable {
         }
         return removed.element
     }
-
-    /// Removes all waiting elements, and returns them.
-    package mutating func removeAll() -> [Element] {
-        var removed: [Element] = []
-        for business in Array(businesses.keys) {
-            while let (_, element) = businesses[business]?.waiting.popFirst() { removed.append(element) }
-            if businesses[business]?.held == 0 { businesses[business] = nil }
-        }
-        waitingCount = 0
-        return removed
-    }
 }

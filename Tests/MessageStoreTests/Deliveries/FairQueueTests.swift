@@ -105,7 +105,7 @@ struct FairQueueTests {
         queue.release(a)
         #expect(drain(&queue) == [b])
         queue.add(c, of: c)
-        #expect(queue.removeAll() == [c])
+        #expect(queue.remove(of: c) { _ in true } == c)
         #expect((queue.held, queue.waitingCount) == (1, 0))
     }
 
