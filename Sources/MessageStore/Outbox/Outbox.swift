@@ -15,10 +15,6 @@ final class Outbox: Sendable {
         var queue = OutboxQueue()
         /// The proactive messages in `queue`, by their identities.
         var messages: [MessageKey: ReplyID] = [:]
-        /// The number of replies with unreadable records.
-        ///
-        /// Such a reply, and the later ones of its conversation, are not sent before a restart.
-        var unreadable = 0
         var textBytes = 0
         /// Computes the pause before a reply of a business; nil for no pause.
         var pause: @Sendable (BusinessID, DecidedReply) -> Duration? = { _, _ in nil }
@@ -74,9 +70,6 @@ final class Outbox: Sendable {
 
     /// Returns whether a reply has not ended.
     func isQueued(_ id: ReplyID) -> Bool { state.withLock { $0.queue.entry(id) != nil } }
-
-    /// The number of unreadable replies.
-    var unreadableCount: Int { state.withLock { $0.unreadable } }
 
     /// Lets the sender look for replies.
     func wakeSender() { wake.yield() }
@@ -214,9 +207,6 @@ final class Outbox: Sendable {
         state.withLock { $0.queue.release(id) }
         wake.yield()
     }
-
-    /// Counts a leased reply as unreadable; it stays leased, and its conversation blocked, until a restart.
-    func markUnreadable() { state.withLock { $0.unreadable += 1 } }
 
     /// Returns the queued replies of a conversation, in the order in which they are sent.
     func queued(of conversation: ConversationKey, maximum: Int) -> [OutboxQueue.Entry] {

@@ -179,10 +179,9 @@ extension Store {
             logger.error(
                 "queued reply cannot be read from the journal; it is not sent",
                 metadata: ["reply": "\(queued.id)", "error": "\(error)"])
+            // After any other error, the reply stays leased, and its conversation blocked, until a restart.
             if case .unavailable = error {
                 outbox.postpone(queued.id, until: SteadyClock.now().advanced(by: .seconds(30)))
-            } else {
-                outbox.markUnreadable()
             }
             return nil
         }
