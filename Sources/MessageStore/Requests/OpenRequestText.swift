@@ -20,34 +20,20 @@ enum OpenRequestText {
     private static let maximumSeconds = 7 * 86_400
 
     static func bytes(of request: OpenRequest) -> [UInt8] {
-        JSONWriter.object(reservingCapacity: 1024) { writer in
-            writer.field("format", 1)
-            writer.field("kind", request.kind.rawValue)
-            writer.field("business", request.business.rawValue)
-            writer.field("customer", request.customer.rawValue)
-            writer.field("requestIdentifier", request.requestIdentifier)
-            writer.field("entry", "\(request.entry)")
-            writer.field("phase", request.phase.rawValue)
-            writer.field("begunAt", request.begunAt)
-            writer.field("since", request.since)
-            writer.field("stateSeconds", Int(request.stateLifetime.components.seconds))
-            writer.field("releaseSeconds", Int(request.releaseLifetime.components.seconds))
-            for (name, value) in [("payload", request.payload), ("result", request.result)] {
-                guard let value else { continue }
-                writer.key(name)
-                writer.raw(value)
-            }
-            writer.field("confirmation", request.confirmation)
-            writer.field("releasedBy", request.releasedBy?.rawValue)
-            writer.field("deadline", request.deadline?.rfc3339)
-            if request.isBusy { writer.field("busy", true) }
-            guard request.isErased else { return }
-            if request.keepsRecords {
-                writer.field("erased", keepsPayments)
-            } else {
-                writer.field("erased", true)
-            }
-        } + [UInt8(ascii: "\n")]
+        let erased: (any JSONWritable)? =
+            if !request.isErased { nil } else if request.keepsRecords { keepsPayments } else { true }
+        let object: JSONObject = [
+            "format": 1, "kind": request.kind.rawValue, "business": request.business.rawValue,
+            "customer": request.customer.rawValue, "requestIdentifier": request.requestIdentifier,
+            "entry": "\(request.entry)", "phase": request.phase.rawValue,
+            "begunAt": request.begunAt.rfc3339, "since": request.since.rfc3339,
+            "stateSeconds": Int(request.stateLifetime.components.seconds),
+            "releaseSeconds": Int(request.releaseLifetime.components.seconds),
+            "payload": request.payload.map { JSONText($0) }, "result": request.result.map { JSONText($0) },
+            "confirmation": request.confirmation, "releasedBy": request.releasedBy?.rawValue,
+            "deadline": request.deadline?.rfc3339, "busy": request.isBusy ? true : nil, "erased": erased,
+        ]
+        return JSONWriter.object(object) + [UInt8(ascii: "\n")]
     }
 
     /// Reads a file; nil when it is damaged or of another version.
