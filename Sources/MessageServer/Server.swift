@@ -54,11 +54,12 @@ public enum Server {
         commit: String = "unknown", logLevels: LogLevels? = nil, isStandby: Bool = false,
         didStart: ([SocketAddress]) async throws -> Void
     ) async throws {
-        let stop = StopSignal()
+        let (isStopped, stopWaiters) = (AtomicFlag(), ChangeWaiters())
         let limit = ShutdownLimit(configuration.shutdownTime, logger: logger)
         let signals = TerminationSignals {
             limit.begin()
-            stop.send()
+            isStopped.isSet = true
+            stopWaiters.wakeAll()
         }
         defer { limit.end() }
         // All changes that arrive during a reload are merged into one further reload.
@@ -77,14 +78,16 @@ public enum Server {
             configuration, source: source, hasChanged: hasChanged, observer: observer ?? LogObserver(logger),
             logger: logger)
         if isStandby {
-            lock = try await standby.waitForLock(until: { stop.isSent }) { startTime.advance() }
+            lock = try await standby.waitForLock(until: { isStopped.isSet }) { startTime.advance() }
             guard lock != nil else { return }
         }
         if let postgres = configuration.postgres {
             let directory = configuration.dataDirectory
             if lock == nil { lock = try Store.lockDirectory(directory) }
             guard lock != nil else { throw StoreError.inUse(path: directory, process: nil) }
-            owned = try await standby.waitForStore(postgres, until: { stop.isSent }) { startTime.advance() }
+            owned = try await standby.waitForStore(postgres, until: { isStopped.isSet }) {
+                startTime.advance()
+            }
             guard owned != nil else { return }
         }
         if isStandby || owned != nil { configuration = standby.latest() }
@@ -109,7 +112,7 @@ public enum Server {
         do {
             let isRead = try await server.readMessages {
                 startTime.advance()
-                return stop.isSent
+                return isStopped.isSet
             }
             await standby.end()
             guard isRead else {
@@ -153,7 +156,8 @@ public enum Server {
                 }
             }
         }
-        await stop.wait()
+        // A cancellation of the task ends the wait, too.
+        await stopWaiters.wait { isStopped.isSet }
         // Do not wait for a running reload, because it may wait for handlers to finish.
         reloads?.cancel()
         logger.notice("server stopping; waiting for work in flight")
@@ -178,19 +182,4 @@ private func report(_ state: ServiceNotifier.State, to manager: ServiceNotifier,
     } catch {
         logger.warning("state not reported to the service manager", metadata: ["error": "\(error)"])
     }
-}
-
-/// Waits for a signal, or for the task's cancellation.
-private final class StopSignal: Sendable {
-    private let sent = AtomicFlag()
-    private let waiters = ChangeWaiters()
-
-    var isSent: Bool { sent.isSet }
-
-    func send() {
-        sent.isSet = true
-        waiters.wakeAll()
-    }
-
-    func wait() async { await waiters.wait { [sent] in sent.isSet } }
 }
