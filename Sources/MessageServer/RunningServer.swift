@@ -42,7 +42,7 @@ package final class RunningServer: Sendable {
     let isDraining = AtomicFlag()
     private let hasStarted = AtomicFlag()
     let labels: BusinessLabels
-    let merchantCertificates = MerchantCertificates([])
+    let merchantCertificates = MerchantCertificates()
     let readinessWatch = ReadinessWatch()
     /// Whether the last reload of the configuration succeeded; set before the first.
     let isReloaded = AtomicFlag(true)
@@ -147,9 +147,8 @@ package final class RunningServer: Sendable {
         let refusedReads = RefusedReads(observer)
         let listeners = ListenerConnections()
         let status = StatusRoute(
-            version: version, checks: checks, store: store, deadReversals: { payments.deadLetters },
-            registry: registry, connections: listeners,
-            minimumFreeBytes: { current.store.minimumFreeBytes })
+            version: version, checks: checks, store: store, payments: payments, registry: registry,
+            connections: listeners, configuration: current)
         var scope = OperationScope(store, logger: logger)
         scope.running = RunningOperations(
             registry: registry, watch: pipelines.watch, sender: pipelines.sender, levels: logLevels,
@@ -221,16 +220,9 @@ package final class RunningServer: Sendable {
         self.labels = labels
         let metrics = MetricsRoute(
             version: version, commit: commit, stages: stages, labels: labels, store: store,
-            deadReversals: { payments.deadLetters }, registry: registry,
-            gateway: pipelines.gateway.metrics, expiredReferences: pipelines.resolver.fetcher.expired,
-            server: MetricsRoute.Server(
-                connections: { listeners.counts },
-                isCredentialRefused: { sender.pauses.contains(where: \.isCredentialRefused) },
-                isReloaded: { [isReloaded] in isReloaded.isSet },
-                certificateExpiry: { [tls] in tls?.expirySecondsSince1970 },
-                merchantCertificates: merchantCertificates, ownedStore: { owned?.figures },
-                suspectedSettings: { [signInFlow] in signInFlow.suspectedSettings }),
-            queues: { [watch = pipelines.watch] in watch.queues(of: $0) })
+            owned: owned, registry: registry, pipelines: pipelines, payments: payments,
+            signInFlow: signInFlow, connections: listeners, tls: tls,
+            merchantCertificates: merchantCertificates, isReloaded: isReloaded)
         admin = try configuration.adminListen.socketAddress.map { [api, tls] address in
             let listener = HTTPListener(
                 address,

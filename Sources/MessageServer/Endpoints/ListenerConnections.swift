@@ -28,12 +28,13 @@ final class ListenerConnections: Sendable {
     }
 
     /// The counts by listener.
-    var counts: [(listener: String, count: Int)] {
+    var counts: [ServerStatus.Listener] {
         let (http, admin) = state.withLock { ($0.http, $0.admin) }
         let counts = http?.connectionCounts ?? []
         return [
-            ("public", counts.first ?? 0), ("control", counts.dropFirst().reduce(0, +)),
-            ("admin", admin?.connectionCount ?? 0),
+            ServerStatus.Listener(name: "public", connections: counts.first ?? 0),
+            ServerStatus.Listener(name: "control", connections: counts.dropFirst().reduce(0, +)),
+            ServerStatus.Listener(name: "admin", connections: admin?.connectionCount ?? 0),
         ]
     }
 }

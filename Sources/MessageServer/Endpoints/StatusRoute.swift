@@ -10,10 +10,10 @@ struct StatusRoute: Sendable {
     let version: String
     let checks: ReadinessChecks
     let store: Store
-    let deadReversals: @Sendable () -> [BusinessID: Int]
+    let payments: PaymentServices
     let registry: HandlerRegistry
     let connections: ListenerConnections
-    let minimumFreeBytes: @Sendable () -> UInt64
+    let configuration: CurrentConfiguration
     var began = ContinuousClock.now
 
     /// Composes the status outside the shard: the checks may wait for the disk.
@@ -24,15 +24,13 @@ struct StatusRoute: Sendable {
         var status = ServerStatus(
             version: version, uptimeSeconds: Int((ContinuousClock.now - began).components.seconds),
             checks: readiness.checks)
-        let (metrics, statistics) = (store.metrics(deadReversals: deadReversals()), store.statistics)
+        let (metrics, statistics) = (store.metrics(deadReversals: payments.deadLetters), store.statistics)
         status.businesses = await businesses(metrics)
-        status.listeners = connections.counts.map {
-            ServerStatus.Listener(name: $0.listener, connections: $0.count)
-        }
+        status.listeners = connections.counts
         status.journalBytes = Int(clamping: metrics.journalBytes)
         status.waitingBytes = statistics.waitingBytes
         status.freeBytes = metrics.freeBytes.map { Int(clamping: $0) }
-        status.minimumFreeBytes = Int(clamping: minimumFreeBytes())
+        status.minimumFreeBytes = Int(clamping: configuration.store.minimumFreeBytes)
         return status
     }
 

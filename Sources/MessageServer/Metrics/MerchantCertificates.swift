@@ -8,10 +8,7 @@ import Synchronization
 final class MerchantCertificates: Sendable {
     private let expiries = Mutex<[BusinessID: Int]>([:])
 
-    /// Reads the certificates of these businesses.
-    init(_ businesses: [BusinessConfiguration]) { change(to: businesses) }
-
-    /// Reads the certificates again; an unusable one is left out.
+    /// Reads the certificates of these businesses; an unusable one is left out.
     func change(to businesses: [BusinessConfiguration]) {
         var new: [BusinessID: Int] = [:]
         for business in businesses { new[business.businessID] = business.merchantCertificateExpiry }

@@ -1,47 +1,34 @@
 import BalloonHTTP
 import BalloonMetrics
 import BalloonPOSIX
+import BalloonTLS
 import BusinessMessages
 import GatewayClient
 import MessageStore
 import Replication
+import SignIn
 
 /// `GET /metrics` of the admin listener: the server's metrics in the text format of Prometheus.
 ///
 /// Every name begins with `balloon_` or `process_`; the units are seconds and bytes. No label contains a
 /// customer, an id or a reason. A scrape does not delay the shards.
 struct MetricsRoute: Sendable {
-    /// The values that only the running server knows.
-    struct Server: Sendable {
-        /// The names of the listeners with the numbers of their connections.
-        var connections: @Sendable () -> [(listener: String, count: Int)]
-        /// Whether sending to all businesses is paused because the gateway refuses the credential.
-        var isCredentialRefused: @Sendable () -> Bool
-        /// Whether the last reload succeeded; true before the first.
-        var isReloaded: @Sendable () -> Bool
-        /// The expiry of the listeners' certificate, in seconds since 1970; nil without TLS.
-        var certificateExpiry: @Sendable () -> Int? = { nil }
-        /// The merchants' certificates.
-        var merchantCertificates = MerchantCertificates([])
-        /// The state of a store in PostgreSQL; nil without one.
-        var ownedStore: @Sendable () -> OwnedStore.Figures? = { nil }
-        /// The number of failed sign-ins that a change of a setting may correct, by setting.
-        var suspectedSettings: @Sendable () -> [(setting: String, count: UInt64)] = { [] }
-    }
-
     let version: String
     let commit: String
     let stages: StageMetrics
     let labels: BusinessLabels
     let store: Store
-    /// The number of reversals that are dead letters, by business.
-    let deadReversals: @Sendable () -> [BusinessID: Int]
+    let owned: OwnedStore?
     let registry: HandlerRegistry
-    let gateway: GatewayMetrics
-    let expiredReferences: Counter
-    let server: Server
-    /// The numbers of the queues of a business.
-    let queues: @Sendable (BusinessID) -> [QueueFigures]
+    let pipelines: Pipelines
+    let payments: PaymentServices
+    let signInFlow: SignInFlow
+    let connections: ListenerConnections
+    /// The listeners' certificate; nil without TLS.
+    let tls: TLSCredentials?
+    let merchantCertificates: MerchantCertificates
+    /// Whether the last reload succeeded; set before the first.
+    let isReloaded: AtomicFlag
 
     /// The route; a task composes the answer outside the shard.
     var route: HTTPRoute {
@@ -59,26 +46,28 @@ struct MetricsRoute: Sendable {
             for business in registry.all { handlers[business.business] = await HandlerStatus(business) }
             var text = MetricsText()
             text.add(stages)
-            let metrics = store.metrics(deadReversals: deadReversals())
+            let metrics = store.metrics(deadReversals: payments.deadLetters)
             text.add(BusinessMetrics.all(labels, metrics, handlers))
             text.family(
                 "balloon_conversations_overdue", .gauge,
                 "Conversations whose customer waits longer for an answer than the target of their queue."
             ) { samples in
                 for (business, label) in labels.all {
-                    for figures in queues(business) {
+                    for figures in pipelines.watch.queues(of: business) {
                         samples.add(
                             [("business", label), ("queue", figures.queue.id)], Double(figures.overdue))
                     }
                 }
             }
-            text.add(gateway, isCredentialRefused: server.isCredentialRefused())
+            text.add(
+                pipelines.gateway.metrics,
+                isCredentialRefused: pipelines.sender.pauses.contains(where: \.isCredentialRefused))
             text.add(metrics, store.statistics)
-            if let figures = server.ownedStore() { text.add(figures) }
+            if let owned { text.add(owned.figures) }
             text.family(
                 "balloon_references_expired_total", .counter,
                 "Payload references that expired before their download; each is a lost choice of a customer.",
-                expiredReferences.value)
+                pipelines.resolver.fetcher.expired.value)
             text.family(
                 "balloon_log_lines_dropped_total", .counter,
                 "Log lines that were dropped because the reader of standard error was too slow.",
@@ -87,22 +76,24 @@ struct MetricsRoute: Sendable {
                 "balloon_sign_in_suspected_settings_total", .counter,
                 "Sign-ins that failed as if the provider did not support a setting of authentication, by setting."
             ) { samples in
-                for (setting, count) in server.suspectedSettings() {
+                for (setting, count) in signInFlow.suspectedSettings {
                     samples.add([("setting", setting)], count)
                 }
             }
             text.family("balloon_http_connections", .gauge, "Open connections, by listener.") { samples in
-                for (listener, count) in server.connections() { samples.add([("listener", listener)], count) }
+                for listener in connections.counts {
+                    samples.add([("listener", listener.name)], listener.connections)
+                }
             }
             text.family(
                 "balloon_config_last_reload_successful", .gauge,
-                "1 unless the last reload of the configuration failed.", server.isReloaded() ? 1 : 0)
+                "1 unless the last reload of the configuration failed.", isReloaded.isSet ? 1 : 0)
             text.family(
                 "balloon_certificate_expiry_timestamp_seconds", .gauge,
                 "The expiry of a certificate, in seconds since 1970, by use and business."
             ) { samples in
-                if let expiry = server.certificateExpiry() { samples.add([("use", "listener")], expiry) }
-                for (label, expiry) in server.merchantCertificates.expiries(by: labels) {
+                if let expiry = tls?.expirySecondsSince1970 { samples.add([("use", "listener")], expiry) }
+                for (label, expiry) in merchantCertificates.expiries(by: labels) {
                     samples.add([("use", "merchant"), ("business", label)], expiry)
                 }
             }

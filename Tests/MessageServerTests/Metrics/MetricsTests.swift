@@ -217,7 +217,9 @@ import Testing
         var unusable = try merchant(expiring: 1_999_999_999, in: folder)
         unusable.merchant.keyFile = folder.file("missing.pem")
         businesses[200].applePay = unusable
-        let expiries = MerchantCertificates(businesses).expiries(by: BusinessLabels(businesses))
+        let certificates = MerchantCertificates()
+        certificates.change(to: businesses)
+        let expiries = certificates.expiries(by: BusinessLabels(businesses))
         #expect(expiries.map(\.label) == ["_other", "b1000"])
         #expect(expiries.map(\.seconds) == [2_000_000_000, 2_100_000_000])
     }
