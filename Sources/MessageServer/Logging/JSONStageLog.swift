@@ -13,11 +13,10 @@ package struct JSONStageLog: StageObserver {
     private let stream: LogStream
 
     /// Creates an observer with this minimum level, which `levels` may change.
-    package init(level: Logger.Level, levels: LogLevels? = nil, isJournal: Bool = false) {
-        self.init(level: level, levels: levels, isJournal: isJournal, stream: .standardError)
-    }
-
-    init(level: Logger.Level, levels: LogLevels? = nil, isJournal: Bool = false, stream: LogStream) {
+    package init(
+        level: Logger.Level, levels: LogLevels? = nil, isJournal: Bool = false,
+        stream: LogStream = .standardError
+    ) {
         self.level = level
         self.levels = levels
         self.isJournal = isJournal
@@ -45,29 +44,13 @@ package struct JSONStageLog: StageObserver {
             writer.quote("at") { at.append(to: &$0) }
             writer.field("level", level.rawValue)
             writer.field("event", LogObserver.text(for: event))
-            appendFacts(of: event, to: &writer)
+            event.forEachFact { writer.field($0, $1?.shortened(toBytes: JSONLogLine.maximumValueBytes)) }
+            if let trace = event.trace { writer.quote("trace_id") { trace.append(to: &$0) } }
+            writer.field("us", String(event.nanoseconds / 1000))
         }
         line = (consume writer).finish()
         line.append(UInt8(ascii: "\n"))
         return line
-    }
-
-    /// Writes the facts sorted by name, like the metadata of a log record.
-    private static func appendFacts(of event: StageEvent, to writer: inout JSONWriter) {
-        let facts = ResultFacts(event.result)
-        writer.field("after_ms", facts.milliseconds.map { String($0) })
-        writer.field("attempt", event.attempt.map { String($0) })
-        writer.field("business", event.business?.rawValue)
-        writer.field("delivery", event.delivery.map { String($0) })
-        writer.field("kind", event.kind?.rawValue)
-        writer.field("message", event.message?.rawValue)
-        writer.field("reason", facts.reason?.shortened(toBytes: JSONLogLine.maximumValueBytes))
-        writer.field("reference", event.reference)
-        writer.field("result", facts.how)
-        writer.field("stage", event.stage.rawValue)
-        writer.field("status", facts.status.map { String($0) })
-        if let trace = event.trace { writer.quote("trace_id") { trace.append(to: &$0) } }
-        writer.field("us", String(event.nanoseconds / 1000))
     }
 }
 

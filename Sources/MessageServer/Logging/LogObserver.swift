@@ -1,4 +1,3 @@
-import BusinessMessages
 package import Logging
 
 /// Writes stage events to the log; at `info` every accepted message and every ended delivery has a line.
@@ -57,20 +56,9 @@ package struct LogObserver: StageObserver {
     }
 
     static func metadata(of event: StageEvent) -> Logger.Metadata {
-        var metadata: Logger.Metadata = ["stage": "\(event.stage.rawValue)"]
-        metadata["us"] = "\(event.nanoseconds / 1000)"
-        metadata["reference"] = event.reference.map { "\($0)" }
-        metadata["business"] = event.business.map { "\($0.rawValue)" }
-        metadata["message"] = event.message.map { "\($0.rawValue)" }
-        metadata["delivery"] = event.delivery.map { "\($0)" }
-        metadata["kind"] = event.kind.map { "\($0.rawValue)" }
-        metadata["attempt"] = event.attempt.map { "\($0)" }
+        var metadata: Logger.Metadata = ["us": "\(event.nanoseconds / 1000)"]
         metadata["trace_id"] = event.trace.map { "\($0.text)" }
-        let facts = ResultFacts(event.result)
-        metadata["status"] = facts.status.map { "\($0)" }
-        metadata["reason"] = facts.reason.map { "\($0)" }
-        metadata["after_ms"] = facts.milliseconds.map { "\($0)" }
-        metadata["result"] = facts.how.map { "\($0)" }
+        event.forEachFact { metadata[$0] = $1.map { "\($0)" } }
         return metadata
     }
 }

@@ -101,6 +101,26 @@ extension StageObserver {
     package var wantsDetails: Bool { false }
 }
 
+extension StageEvent {
+    /// Passes the facts of a log line to `add`, sorted by name, without the trace and the duration, which come last.
+    ///
+    /// Passes nil for a fact that the event does not have.
+    func forEachFact(_ add: (_ name: String, _ text: String?) -> Void) {
+        let facts = ResultFacts(result)
+        add("after_ms", facts.milliseconds.map { String($0) })
+        add("attempt", attempt.map { String($0) })
+        add("business", business?.rawValue)
+        add("delivery", delivery.map { String($0) })
+        add("kind", kind?.rawValue)
+        add("message", message?.rawValue)
+        add("reason", facts.reason)
+        add("reference", reference)
+        add("result", facts.how)
+        add("stage", stage.rawValue)
+        add("status", facts.status.map { String($0) })
+    }
+}
+
 /// The facts of a stage's result, without the name of the result.
 struct ResultFacts {
     var milliseconds: Int?
