@@ -113,14 +113,15 @@ final class APIAccess: Sendable {
     func examine(
         _ request: HTTPRequest, for operation: APIRoute, counting: Bool, _ facts: inout APIFacts
     ) throws(APIProblem) {
-        let (head, address, now) = (request.apiHead, address(), ContinuousClock.now)
+        let (host, origin) = (request.text(.host), request.text(.origin))
+        let (address, now) = (address(), ContinuousClock.now)
         try state.withLock { state throws(APIProblem) in
-            facts.fields += Self.originFields(head.origin, state.configuration)
+            facts.fields += Self.originFields(origin, state.configuration)
             let names = state.configuration.hosts
-            guard APIGate.isOwn(host: head.host, listener: address, isSecure: isSecure, names: names) else {
+            guard APIGate.isOwn(host: host, listener: address, isSecure: isSecure, names: names) else {
                 throw Self.misdirected
             }
-            let token = try state.token(of: head, from: request.peer, now)
+            let token = try state.token(of: request, now)
             facts.token = token
             facts.fields += try state.count(token, counting: counting, now)
             guard token.rights.contains(operation.right) else {
@@ -153,10 +154,10 @@ final class APIAccess: Sendable {
 
     /// The header fields of the answer to a browser's CORS preflight request (WHATWG Fetch §4.8).
     func preflightFields(
-        _ head: APIGate.Head, methods: [HTTPMethod]
+        to request: HTTPRequest, methods: [HTTPMethod]
     ) -> [(name: String, value: String)] {
         let allowed = methods.map(\.rawValue).joined(separator: ", ")
-        let fields = Self.originFields(head.origin, state.withLock { $0.configuration })
+        let fields = Self.originFields(request.text(.origin), state.withLock { $0.configuration })
         guard fields.contains(where: { $0.name == "Access-Control-Allow-Origin" }) else {
             return fields + [("Allow", allowed)]
         }
@@ -184,12 +185,14 @@ extension APIAccess.State {
     /// Counts each failure by client address, and throws `too-many-failures` above ``FailedAttempts/limit``
     /// in a minute.
     fileprivate mutating func token(
-        of head: APIGate.Head, from peer: PeerAddress, _ now: ContinuousClock.Instant
+        of request: HTTPRequest, _ now: ContinuousClock.Instant
     ) throws(APIProblem) -> APIToken {
         do throws(APIProblem) {
-            return try APIGate.token(of: head, among: configuration.tokens)
+            return try APIGate.token(
+                in: request.field(.authorization), isRepeated: request.isRepeated(.authorization),
+                among: configuration.tokens)
         } catch {
-            let attempts = failures.count(peer, now: now)
+            let attempts = failures.count(request.peer, now: now)
             guard attempts.isExceeded else { throw error }
             throw APIProblem(.tooManyFailures, retryAfter: attempts.resetSeconds)
         }

@@ -13,27 +13,21 @@ struct APIBusiness: Sendable, Hashable {
 
 /// Decides from a request's head whether the request is admitted; the functions have no state.
 enum APIGate {
-    /// The header fields that decide whether a request is admitted.
-    struct Head: Sendable {
-        var host: String?
-        var authorization: [UInt8]?
-        var isAuthorizationRepeated = false
-        var origin: String?
-    }
-
     /// Returns the configured token that `Authorization` contains; throws `unauthenticated` when it contains
     /// none.
     ///
     /// Every configured token is compared in constant time. The duration therefore reveals neither the
     /// matching token nor the number of correct bytes.
-    static func token(of head: Head, among tokens: [APIToken]) throws(APIProblem) -> APIToken {
-        guard let value = head.authorization else {
+    static func token(
+        in authorization: ArraySlice<UInt8>?, isRepeated: Bool, among tokens: [APIToken]
+    ) throws(APIProblem) -> APIToken {
+        guard let authorization else {
             throw unauthenticated("the request has no Authorization field", isInvalid: false)
         }
-        guard !head.isAuthorizationRepeated else {
+        guard !isRepeated else {
             throw unauthenticated("the request has several Authorization fields", isInvalid: true)
         }
-        guard let given = bearerToken(value[...]) else {
+        guard let given = bearerToken(authorization) else {
             throw unauthenticated("Authorization does not begin with Bearer", isInvalid: false)
         }
         let digest = SHA256.hash(given)
@@ -77,13 +71,6 @@ extension APIToken {
 }
 
 extension HTTPRequest {
-    /// The header fields that decide whether the request is admitted.
-    var apiHead: APIGate.Head {
-        APIGate.Head(
-            host: text(.host), authorization: field(.authorization).map(Array.init),
-            isAuthorizationRepeated: isRepeated(.authorization), origin: text(.origin))
-    }
-
     /// The value of a header field as text; nil when the request has no such field.
     func text(_ name: HTTPFieldName) -> String? { field(name).map { String(decoding: $0, as: UTF8.self) } }
 }

@@ -73,7 +73,7 @@ final class BusinessAPI: Sendable {
                 let facts = APIFacts(method: .options, path: path, peer: request.peer)
                 return self.refuse(HTTPRefusal.notFound.problem, facts)
             }
-            let fields = self.access.preflightFields(request.apiHead, methods: methods)
+            let fields = self.access.preflightFields(to: request, methods: methods)
             return HTTPResponse(.noContent, fields: fields)
         }
     }

@@ -10,14 +10,16 @@ import Testing
     private static let token = APIToken(
         name: "crm", digest: SHA256.hash(Array("bln_good".utf8)), businesses: ["one"], rights: [.read])
 
-    private func head(_ authorization: String?, repeated: Bool = false) -> APIGate.Head {
-        APIGate.Head(
-            host: nil, authorization: authorization.map { Array($0.utf8) }, isAuthorizationRepeated: repeated)
+    private func token(
+        in authorization: String?, isRepeated: Bool = false, among tokens: [APIToken] = [Self.token]
+    ) throws(APIProblem) -> APIToken {
+        try APIGate.token(
+            in: authorization.map { Array($0.utf8)[...] }, isRepeated: isRepeated, among: tokens)
     }
 
     @Test(arguments: ["Bearer bln_good", "bearer bln_good", "BEARER  bln_good"])
     func `a known token is recognized whatever the case of its scheme`(authorization: String) throws {
-        #expect(try APIGate.token(of: head(authorization), among: [Self.token]).name == "crm")
+        #expect(try token(in: authorization).name == "crm")
     }
 
     @Test(arguments: [
@@ -29,7 +31,7 @@ import Testing
         authorization: String?
     ) {
         let problem = #expect(throws: APIProblem.self) {
-            _ = try APIGate.token(of: head(authorization), among: [Self.token])
+            _ = try token(in: authorization)
         }
         #expect(problem?.kind == .unauthenticated)
         #expect(problem?.fields.first?.name == "WWW-Authenticate")
@@ -44,7 +46,7 @@ import Testing
         #expect(text.hasPrefix("bln_") && text.utf8.count == 4 + 43 && !object.contains(text))
         let server = #"{"mspID":"m","secret":{"env":"BALLOON_SECRET"},"api":{"tokens":[\#(object)]}}"#
         let configuration = try ConfigurationFiles(server: server).load().api
-        let token = try APIGate.token(of: head("Bearer \(text)"), among: configuration.tokens)
+        let token = try self.token(in: "Bearer \(text)", among: configuration.tokens)
         #expect(token.name == "crm" && token.businesses == ["demo"] && token.rights == [.read, .send])
         #expect(token.person == Person(id: "agent-7", name: "Ana") && !token.supervises)
         #expect(APIToken.issue(name: "a b", businesses: [], rights: [.read]) == nil)
@@ -84,7 +86,7 @@ import Testing
 
     @Test func `a repeated Authorization field is answered with unauthenticated`() {
         #expect(throws: APIProblem.self) {
-            _ = try APIGate.token(of: head("Bearer bln_good", repeated: true), among: [Self.token])
+            _ = try token(in: "Bearer bln_good", isRepeated: true)
         }
     }
 
