@@ -101,11 +101,7 @@ package final class Inspector: Sendable {
     }
 
     private func refusal(of request: HTTPRequest, needsToken: Bool) -> HTTPResponse? {
-        let authorization = request.isRepeated(.authorization) ? nil : request.field(.authorization)
-        let problem = gate.problem(
-            host: request.text(.host), origin: request.text(.origin),
-            authorization: authorization.map(Array.init), needsToken: needsToken)
-        return problem.map(Self.answer)
+        gate.problem(of: request, needsToken: needsToken).map(Self.answer)
     }
 
     private func route(_ route: InspectorRoute) -> HTTPRoute {

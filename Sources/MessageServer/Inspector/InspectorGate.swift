@@ -14,18 +14,16 @@ struct InspectorGate: Sendable {
     }
 
     /// The problem of a request; nil when it is admitted.
-    func problem(host: String?, origin: String?, authorization: [UInt8]?, needsToken: Bool)
-        -> InspectorProblem?
-    {
-        guard let host, hosts.allows(host) else {
+    func problem(of request: HTTPRequest, needsToken: Bool) -> InspectorProblem? {
+        guard let host = request.text(.host), hosts.allows(host) else {
             return InspectorProblem(
                 .misdirectedRequest,
                 "Host does not name this listener; use 127.0.0.1, or start with --inspector-host NAME")
         }
-        if let origin, !HostRule.isSame(origin, as: host) {
+        if let origin = request.text(.origin), !HostRule.isSame(origin, as: host) {
             return InspectorProblem(.forbidden, "Origin is another site than Host")
         }
-        guard needsToken, !hasToken(authorization) else { return nil }
+        guard needsToken, !hasToken(request) else { return nil }
         var problem = InspectorProblem(
             .unauthorized,
             "the token is missing or wrong; open the address that the server printed at its start")
@@ -35,8 +33,10 @@ struct InspectorGate: Sendable {
 
     /// Whether the header has the token; digests are compared in constant time, so that the time reveals
     /// nothing.
-    private func hasToken(_ authorization: [UInt8]?) -> Bool {
-        guard let given = authorization.flatMap({ bearerToken($0[...]) }) else { return false }
+    private func hasToken(_ request: HTTPRequest) -> Bool {
+        guard !request.isRepeated(.authorization),
+            let given = request.field(.authorization).flatMap(bearerToken)
+        else { return false }
         return constantTimeEquals(tokenDigest, SHA256.hash(given))
     }
 }
