@@ -19,39 +19,32 @@ struct DeliveryRoute: Sendable {
 
     var route: HTTPRoute {
         HTTPRoute(.get, Self.prefix + "*") { request, responder in
-            guard let question = Self.question(request) else {
+            let path = String(decoding: request.path.dropFirst(Self.prefix.utf8.count), as: UTF8.self)
+            let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else {
                 return HTTPResponse(.badRequest, text: "the path is /deliveries/BUSINESS/ID\n")
             }
+            let (business, message) = (
+                BusinessID(parts[0].percentDecoded), MessageID(parts[1].percentDecoded)
+            )
+            let query = String(decoding: request.query, as: UTF8.self)
+            let wait = query.hasPrefix("wait=") ? Int(query.dropFirst("wait=".count)) ?? 0 : 0
+            let limit = Duration.seconds(min(max(0, wait), Self.maximumWait))
             // Not on a shard: reading the journal and waiting take time.
-            Task { @concurrent in responder.respond(await answer(question)) }
+            Task { @concurrent in responder.respond(await answer(message, to: business, within: limit)) }
             return nil
         }
     }
 
-    private struct Question: Sendable {
-        let business: BusinessID
-        let message: MessageID
-        let wait: Duration
-    }
-
-    private static func question(_ request: HTTPRequest) -> Question? {
-        let path = String(decoding: request.path.dropFirst(prefix.utf8.count), as: UTF8.self)
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else { return nil }
-        let query = String(decoding: request.query, as: UTF8.self)
-        let wait = query.hasPrefix("wait=") ? Int(query.dropFirst("wait=".count)) ?? 0 : 0
-        return Question(
-            business: BusinessID(parts[0].percentDecoded), message: MessageID(parts[1].percentDecoded),
-            wait: .seconds(min(max(0, wait), maximumWait)))
-    }
-
-    private func answer(_ question: Question) async -> HTTPResponse {
-        guard let waiter = watch.begin(question.message, to: question.business) else {
+    private func answer(
+        _ message: MessageID, to business: BusinessID, within limit: Duration
+    ) async -> HTTPResponse {
+        guard let waiter = watch.begin(message, to: business) else {
             return Self.unavailable("too many requests wait for deliveries")
         }
         let timer = Task {
             // A delivery that ends first cancels this sleep.
-            try? await Task.sleep(for: question.wait)
+            try? await Task.sleep(for: limit)
             watch.end(waiter)
         }
         defer {
@@ -61,14 +54,13 @@ struct DeliveryRoute: Sendable {
         var wakeups = waiter.wakeups.makeAsyncIterator()
         while true {
             do {
-                guard let trace = try await store.trace(of: question.message, to: question.business) else {
+                guard let trace = try await store.trace(of: message, to: business) else {
                     return HTTPResponse(.notFound, text: "no such message\n")
                 }
-                let handler = registry.all.first { $0.business == question.business }
+                let handler = registry.all.first { $0.business == business }
                 let answer = DeliveryAnswer(trace, waitingFor: handler)
                 watch.setRecord(trace.event.record, for: waiter)
-                if answer.isEnded { return HTTPResponse(.ok, json: DeliveryAnswer.form.json(answer)) }
-                guard await wakeups.next() != nil else {
+                guard !answer.isEnded, await wakeups.next() != nil else {
                     return HTTPResponse(.ok, json: DeliveryAnswer.form.json(answer))
                 }
             } catch {
