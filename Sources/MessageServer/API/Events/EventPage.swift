@@ -14,16 +14,6 @@ struct EventPage: Sendable {
     /// The maximum number of parts that a page reads; a wait for events resets the count.
     private static let maximumParts = 256
 
-    /// Starts a task that reads the events and answers.
-    func start(_ cursor: EventCursor, _ responder: APIResponder) {
-        Task {
-            do { responder.respond(try await answer(cursor)) } catch {
-                responder.respond(
-                    error as? APIProblem ?? APIProblem(.unavailable, "the journal cannot be read"))
-            }
-        }
-    }
-
     /// Returns the answer; waits for the first event when there is none yet.
     func answer(_ start: EventCursor) async throws -> APIAnswer {
         let waiter = try hub.beginPage(of: filter.token)

@@ -46,17 +46,19 @@ enum EventRoutes {
                         Task {
                             // The first follower makes the hub read the store's events.
                             await hub.begin()
-                            do throws(APIProblem) {
+                            do {
                                 switch format {
                                 case .stream: try EventStream(hub, filter, cursor).start(responder)
                                 case .page:
-                                    EventPage(
+                                    let page = EventPage(
                                         hub: hub, filter: filter,
-                                        wait: .seconds(min(wait, maximumWaitSeconds))
-                                    ).start(cursor, responder)
+                                        wait: .seconds(min(wait, maximumWaitSeconds)))
+                                    responder.respond(try await page.answer(cursor))
                                 }
                             } catch {
-                                responder.respond(error)
+                                responder.respond(
+                                    error as? APIProblem
+                                        ?? APIProblem(.unavailable, "the journal cannot be read"))
                             }
                         }
                     } catch {
