@@ -42,7 +42,9 @@ extension APIOperations {
             APIRoute(
                 .post, Self.conversation + "/decline", may: .send, body: body(.named, isRequired: false),
                 "Decline an offered conversation", .conversation
-            ) { try await change($0, .decline(Self.person($0, in: $0.object(orEmpty: ["person"])))) },
+            ) {
+                try await change($0, .decline(Self.person($0, in: $0.object(["person"], mayBeEmpty: true))))
+            },
             APIRoute(
                 .post, Self.conversation + "/snooze", may: .send, headers: [Self.ifMatch],
                 body: body(.snooze),
@@ -55,7 +57,7 @@ extension APIOperations {
                 .post, Self.conversation + "/close", may: .send, headers: [Self.ifMatch],
                 body: body(.empty, isRequired: false), "Close a conversation", .conversation
             ) { request in
-                if !request.body.isEmpty { _ = try request.object([]) }
+                _ = try request.object([], mayBeEmpty: true)
                 return try await change(request, .close)
             },
         ]
@@ -122,7 +124,7 @@ extension APIOperations {
     }
 
     /// The queue that a body names; throws `bad-member` for an unknown one.
-    private func queue(in root: JSONValue, _ request: APIRequest) throws(APIProblem) -> String? {
+    func queue(in root: JSONValue, _ request: APIRequest) throws(APIProblem) -> String? {
         let queues = watch.settings[try request.business.id]?.queues ?? []
         return try root.given("queue", "must be the id of a queue") { value in
             queues.first { $0.id == value.string }?.id

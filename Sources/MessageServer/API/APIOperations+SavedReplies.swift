@@ -59,10 +59,7 @@ extension APIOperations {
                 "write a title of at most 200 bytes, and either a text, with or without attachments, or a message that can be sent, of at most 64 KiB",
                 at: root)
         }
-        let queues = watch.settings[business]?.queues ?? []
-        _ = try root.given("queue", "must be the id of a queue") { value in
-            queues.first { $0.id == value.string }?.id
-        }
+        _ = try queue(in: root, request)
         _ = try await change(business, id, to: reply)
         return APIAnswer(json: Self.reply.json((reply, false)))
     }

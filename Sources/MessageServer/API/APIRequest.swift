@@ -163,18 +163,13 @@ struct APIRequest: Sendable {
 
     /// Returns the body as a JSON object; throws when it has a repeated member, or one that is not in
     /// `members`.
-    func object(_ members: [String]) throws(APIProblem) -> JSONValue { try Self.object(body, members) }
-
-    /// Returns the body as ``object(_:)`` does; an empty body is an empty object.
-    func object(orEmpty members: [String]) throws(APIProblem) -> JSONValue {
-        try Self.object(body.isEmpty ? Array("{}".utf8) : body, members)
-    }
-
-    /// Reads a body as ``object(_:)`` does.
-    static func object(_ body: [UInt8], _ members: [String]) throws(APIProblem) -> JSONValue {
+    ///
+    /// With `mayBeEmpty`, an empty body is an empty object.
+    func object(_ members: [String], mayBeEmpty: Bool = false) throws(APIProblem) -> JSONValue {
+        let body = mayBeEmpty && body.isEmpty ? Array("{}".utf8) : body
         let root: JSONValue
         do throws(JSONError) {
-            root = try JSONDocument(body, limits: bodyLimits).root
+            root = try JSONDocument(body, limits: Self.bodyLimits).root
         } catch {
             let (line, column) = error.position(in: body)
             var problem = APIProblem(.badJSON, error.reason)
@@ -182,7 +177,7 @@ struct APIRequest: Sendable {
             throw problem
         }
         guard root.kind == .object else { throw APIProblem(.badJSON, "the body is not an object", at: root) }
-        try check(root, members)
+        try Self.check(root, members)
         return root
     }
 
