@@ -26,6 +26,13 @@ extension APIAnswer {
     /// The value of the header field with this name; nil when the answer has none.
     subscript(name: String) -> String? { fields.first { $0.name == name }?.value }
 
+    /// Returns this answer to a change that `complete` describes in the audit log.
+    func audited(_ complete: @escaping @Sendable (inout AuditLog.Entry) -> Void) -> APIAnswer {
+        var answer = self
+        answer.audit = complete
+        return answer
+    }
+
     /// Returns this answer to a GET with a strong `ETag`, which is computed from the body if it is missing.
     ///
     /// When the client's `If-None-Match` names that tag, the result is a 304 without the body instead. An

@@ -146,12 +146,10 @@ extension APIOperations {
             ConversationFiles.name(of: taken.customer), of: business, files, lines: (50, 1 << 20)
         ) { _ in taken.assignment }?.detailed(by: store, business)
         watch.recordSign(in: ConversationID(business: business, customer: taken.customer))
-        var answer = APIAnswer { writer in
+        return APIAnswer { writer in
             guard let facts else { return }
             writer.raw("conversation", facts.answer(in: store.identity).body)
-        }
-        answer.audit = store.audit(taken.assignment.assignee, of: business, taken.customer)
-        return answer
+        }.audited(store.audit(taken.assignment.assignee, of: business, taken.customer))
     }
 
     private func change(
@@ -172,9 +170,8 @@ extension APIOperations {
             }
             return .claimed(by: holder)
         }
-        var answer = facts.changed(to: assignment).answer(in: store.identity)
-        answer.audit = store.audit(assignment.assignee, of: business, customer)
-        return answer
+        return facts.changed(to: assignment).answer(in: store.identity)
+            .audited(store.audit(assignment.assignee, of: business, customer))
     }
 }
 
@@ -184,9 +181,9 @@ extension Assignment {
 }
 
 extension Store {
-    /// Completes the line of the audit log about a change of who answers.
+    /// Completes the line of the audit log about a change of a conversation; `assignee` answers since the change.
     func audit(
-        _ assignee: Person?, of business: BusinessID, _ customer: CustomerID
+        _ assignee: Person? = nil, of business: BusinessID, _ customer: CustomerID
     ) -> @Sendable (inout AuditLog.Entry) -> Void {
         { entry in
             entry.conversations = self.ledgerNames(of: customer, business)

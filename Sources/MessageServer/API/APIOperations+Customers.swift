@@ -41,7 +41,7 @@ extension APIOperations {
             ? .random() : try request.idempotencyKey(about: "/note", business, customer).message
         try await store.record(
             .note(text), by: .person(try request.person(in: root)), as: id, of: business, customer)
-        return audited(APIAnswer { $0.field("id", id.rawValue) }, business, customer)
+        return APIAnswer { $0.field("id", id.rawValue) }.audited(store.audit(of: business, customer))
     }
 
     private func change(_ request: APIRequest) async throws -> APIAnswer {
@@ -63,7 +63,8 @@ extension APIOperations {
         try await store.record(
             .customer(name: name, addTags: added, removeTags: removed),
             by: .person(try request.person(in: root)), of: business, customer)
-        return audited(try latest(request).facts.answer(in: store.identity), business, customer)
+        return try latest(request).facts.answer(in: store.identity)
+            .audited(store.audit(of: business, customer))
     }
 
     private static func tags(_ name: String, in root: JSONValue) throws(APIProblem) -> [String] {
@@ -82,13 +83,5 @@ extension APIOperations {
     private static func isName(_ text: String) -> Bool {
         (1...CustomerDetails.maximumBytes).contains(text.utf8.count)
             && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } && !text.allSatisfy(\.isWhitespace)
-    }
-
-    private func audited(
-        _ answer: APIAnswer, _ business: BusinessID, _ customer: CustomerID
-    ) -> APIAnswer {
-        var answer = answer
-        answer.audit = { [store] in $0.conversations = store.ledgerNames(of: customer, business) }
-        return answer
     }
 }
