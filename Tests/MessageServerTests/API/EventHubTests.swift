@@ -150,7 +150,7 @@ import Testing
         let turn = try JournalTurn(among: hub.turns, of: reader.name)
         #expect(try await turn.begins(within: .seconds(60)))
         let resumption = hub.withState {
-            $0.ring.resume(after: 0, last: $0.last, first: 1, unsent: $0.unsent)
+            $0.ring.resume(after: 0, last: $0.progress.last, first: 1, unsent: $0.progress.unsent)
         }
         guard case .journal(let last, let exclusion, _) = resumption else { throw TestFailure("no journal") }
         let part = try turn.read {

@@ -91,7 +91,8 @@ struct EventCursor: Sendable {
         let first = hub.store.firstRecord
         return hub.withState { state in
             state.ring.resume(
-                after: through ?? .max, last: state.last, first: first, unsent: state.unsent)
+                after: through ?? .max, last: state.progress.last, first: first,
+                unsent: state.progress.unsent)
         }
     }
 
@@ -146,7 +147,7 @@ struct EventCursor: Sendable {
     private mutating func reset(_ hub: EventHub) -> Part {
         rest = nil
         hub.withState { state in
-            through = state.through
+            through = state.progress.through
             position = .ring(state.ring.end, after: 0)
         }
         return .reset
@@ -155,7 +156,7 @@ struct EventCursor: Sendable {
     private mutating func nextOfRing(_ hub: EventHub, _ arrive: () -> Void) -> Part {
         hub.withState { state in
             if case .latest = position {
-                through = state.through
+                through = state.progress.through
                 position = .ring(state.ring.end, after: 0)
             }
             guard case .ring(let start, let place) = position, let rest = state.ring.events(from: start)
@@ -165,7 +166,7 @@ struct EventCursor: Sendable {
                 return .events([])
             }
             guard !rest.isEmpty else {
-                through = max(through ?? 0, state.through)
+                through = max(through ?? 0, state.progress.through)
                 arrive()
                 return .end
             }

@@ -111,14 +111,8 @@ final class EventHub: Sendable {
         /// The time of the last request for events, or of the last check that found a follower.
         var usedAt = ContinuousClock.now
         var isClosed = false
-        /// The number of the source whose events the ring has.
-        var source = 0
-        /// The last record that was read; `unsent` are the records whose events wait for a line in a
-        /// conversation's file.
-        var last: UInt64 = 0
-        var unsent: Set<UInt64> = []
-        /// The last record of which every event is in the ring.
-        var through: UInt64 = 0
+        /// How far the store's events were read into the ring.
+        var progress = EventPump.Progress()
         var channels: [EventFilter: Channel] = [:]
         var pages: [UInt64: Page] = [:]
         var lastPage: UInt64 = 0
@@ -244,7 +238,7 @@ final class EventHub: Sendable {
     /// Reads and sends the new events; ends all streams when changes were lost, so that clients resume.
     func publish() async {
         guard state.withLock({ $0.isFollowing }) else { return }
-        guard let batch = await pump.next() else {
+        guard let (events, progress) = await pump.next() else {
             logger.warning(
                 "clients of the event stream read too slowly and are disconnected; they resume from the journal"
             )
@@ -260,7 +254,7 @@ final class EventHub: Sendable {
             }
             return
         }
-        var rest = batch.events[...]
+        var rest = events[...]
         repeat {
             var bytes = 0
             let step = rest.prefix { event in
@@ -268,9 +262,9 @@ final class EventHub: Sendable {
                 return bytes < Self.stepBytes
             }
             rest = rest.dropFirst(step.count)
-            send(step, of: batch, isLast: rest.isEmpty)
+            send(step, progress, isLast: rest.isEmpty)
         } while !rest.isEmpty
-        for placed in batch.events where placed.event.name == .messageReceived {
+        for placed in events where placed.event.name == .messageReceived {
             if let typing = TransientEvent(typingOf: placed.event) { send(typing) }
         }
     }
@@ -279,7 +273,7 @@ final class EventHub: Sendable {
     ///
     /// Events are rendered once, and joined for each filter, before the lock is acquired, because the HTTP shards wait
     /// for it too.
-    func send(_ events: ArraySlice<PlacedEvent>, of batch: EventPump.Batch, isLast: Bool) {
+    func send(_ events: ArraySlice<PlacedEvent>, _ progress: EventPump.Progress, isLast: Bool) {
         let slugs = access.slugs
         let render = { [numbers] (token: APIToken) in
             events.compactMap { placed in
@@ -300,12 +294,12 @@ final class EventHub: Sendable {
         }
         state.withLock { state in
             // A new source may have replaced the ring meanwhile; these events do not belong in the new ring.
-            guard state.source == batch.source else { return }
+            guard state.progress.source == progress.source else { return }
             for event in events { state.ring.append(event) }
             // `last` moves with the first part of the batch, because all of it was read. `through` moves with
             // the last part, because then the ring has all events of the batch.
-            state.last = batch.last
-            if isLast { state.set(batch) }
+            state.progress.last = progress.last
+            if isLast { state.progress = progress }
             guard !events.isEmpty else { return }
             for (filter, channel) in state.channels where channel.broadcast.subscriberCount > 0 {
                 // The first follower of a filter may have subscribed after the texts were joined.
@@ -320,7 +314,7 @@ final class EventHub: Sendable {
     private func sendComments() {
         let unused = state.withLock { state in
             for (filter, channel) in state.channels {
-                channel.broadcast.send(EventText.comment(state.through, in: numbers(for: filter)))
+                channel.broadcast.send(EventText.comment(state.progress.through, in: numbers(for: filter)))
             }
             let unused = state.channels.filter { $0.value.isUnused }
             for filter in unused.keys { state.channels[filter] = nil }
@@ -343,17 +337,10 @@ final class EventHub: Sendable {
 }
 
 extension EventHub.State {
-    /// Replaces the ring with an empty one for the events after this batch.
-    mutating func replaceRing(_ batch: EventPump.Batch) {
-        ring = EventRing(after: batch.last, replacing: ring)
-        source = batch.source
-        set(batch)
-    }
-
-    mutating func set(_ batch: EventPump.Batch) {
-        last = batch.last
-        unsent = batch.unsent
-        through = batch.through
+    /// Replaces the ring with an empty one for the events after `begin`.
+    mutating func replaceRing(_ begin: EventPump.Progress) {
+        ring = EventRing(after: begin.last, replacing: ring)
+        progress = begin
     }
 
     mutating func removeChannels() -> [EventHub.Channel] {

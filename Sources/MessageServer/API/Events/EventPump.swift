@@ -7,14 +7,16 @@ import Synchronization
 
 /// Reads the store's events on a separate queue, because reading an event may block on a file.
 actor EventPump {
-    /// Events that were read, with the state of their source after reading.
-    struct Batch: Sendable {
+    /// How far the store's events were read.
+    struct Progress: Sendable {
         /// The number of the source: 1 for the first, and one more each time that reading begins again.
-        let source: Int
-        let events: [PlacedEvent]
-        let last: UInt64
-        let unsent: Set<UInt64>
-        let through: UInt64
+        var source = 0
+        /// The last record that was read; `unsent` are the records whose events wait for a line in a
+        /// conversation's file.
+        var last: UInt64 = 0
+        var unsent: Set<UInt64> = []
+        /// The last record of which every event was read.
+        var through: UInt64 = 0
     }
 
     private nonisolated let executor = QueueExecutor(label: "balloon.events")
@@ -38,23 +40,23 @@ actor EventPump {
         await task.value
     }
 
-    /// Begins to follow the store's events, also again after changes were lost; returns a batch without
-    /// events.
-    func begin() async -> Batch {
+    /// Begins to follow the store's events, also again after changes were lost; returns where the reading begins.
+    func begin() async -> Progress {
         source = await store.followEvents()
         sourceNumber += 1
-        return batch([])
+        return progress
     }
 
-    /// Returns the events that are due; nil when changes were lost, so that the caller must begin again.
-    func next() -> Batch? {
+    /// Returns the events that are due, and how far they were read; nil when changes were lost, so that the caller must
+    /// begin again.
+    func next() -> (events: [PlacedEvent], progress: Progress)? {
         guard let events = source?.next() else { return nil }
-        return batch(events)
+        return (events, progress)
     }
 
-    private func batch(_ events: [PlacedEvent]) -> Batch {
-        Batch(
-            source: sourceNumber, events: events, last: source?.last ?? 0, unsent: source?.unsent ?? [],
+    private var progress: Progress {
+        Progress(
+            source: sourceNumber, last: source?.last ?? 0, unsent: source?.unsent ?? [],
             through: source?.through ?? 0)
     }
 }
