@@ -13,7 +13,7 @@ import BalloonJSON
 ///
 /// The log line about the failure has the same `reference`. A problem with the body has `pointer`, `line` and
 /// `column`; a problem with the query or path has `parameter`.
-struct APIProblem: Error, Sendable, Equatable {
+struct APIProblem: Error, Sendable {
     /// One kind of problems.
     struct Kind: Sendable, Equatable {
         /// The heading in the manual's page.
@@ -28,7 +28,7 @@ struct APIProblem: Error, Sendable, Equatable {
     }
 
     /// A place in the body of a request.
-    struct Place: Sendable, Equatable {
+    struct Place: Sendable {
         /// A JSON Pointer (RFC 6901).
         let pointer: String
         let line: Int
@@ -44,22 +44,11 @@ struct APIProblem: Error, Sendable, Equatable {
     var parameter: String?
     var place: Place?
     /// Further header fields of the answer.
-    var fields: [Field] = []
+    var fields: [(name: String, value: String)] = []
     /// The HTTP status of the answer: that of `kind`, or that of a refusal by the HTTP server itself.
     var status: HTTPStatus
-    /// Further members of the JSON object, such as the person who has a conversation.
-    var members: [Member] = []
-
-    struct Field: Sendable, Equatable {
-        let name: String
-        let value: String
-    }
-
-    struct Member: Sendable, Equatable {
-        let name: String
-        /// One JSON value.
-        let json: [UInt8]
-    }
+    /// Further members of the JSON object, such as the person who has a conversation; each has one JSON value.
+    var members: [(name: String, json: [UInt8])] = []
 
     /// With `retryAfter`, the answer tells the caller to wait that many seconds.
     init(_ kind: Kind, _ detail: String? = nil, parameter: String? = nil, retryAfter: Int? = nil) {
@@ -67,7 +56,7 @@ struct APIProblem: Error, Sendable, Equatable {
         status = kind.status
         self.detail = detail
         self.parameter = parameter
-        if let retryAfter { fields = [Field(name: "Retry-After", value: "\(retryAfter)")] }
+        if let retryAfter { fields = [("Retry-After", "\(retryAfter)")] }
     }
 
     /// A problem with a value of the request's body.
@@ -80,14 +69,14 @@ struct APIProblem: Error, Sendable, Equatable {
     /// Returns this problem with one more header field in its answer.
     func field(_ name: String, _ value: String) -> APIProblem {
         var problem = self
-        problem.fields.append(Field(name: name, value: value))
+        problem.fields.append((name, value))
         return problem
     }
 
     /// Returns this problem with one more member in its JSON object; `json` is the member's value.
     func member(_ name: String, _ json: [UInt8]) -> APIProblem {
         var problem = self
-        problem.members.append(Member(name: name, json: json))
+        problem.members.append((name, json))
         return problem
     }
 

@@ -190,7 +190,7 @@ final class BusinessAPI: Sendable {
         }
         return HTTPResponse(
             problem.status, contentType: APIProblem.mediaType, body: problem.json(reference: reference),
-            fields: facts.fields + problem.fields.map { ($0.name, $0.value) })
+            fields: facts.fields + problem.fields)
     }
 
     /// Records a change in the audit log, except operations that are not audited, such as a message that claims nothing.
