@@ -36,33 +36,28 @@ enum EventRoutes {
                 method: .get, path: "/v1/events", right: .read, query: [business, type, after],
                 headers: headers, summary: "Follow what happens", answer: .events(page: .eventPage),
                 handler: .direct { request, responder in
-                    do throws(APIProblem) {
-                        let filter = try filter(of: request)
-                        let cursor =
-                            (request.field("last-event-id") ?? request["after"])
-                            .map { EventCursor(after: $0, in: request.numbers) } ?? .latest
-                        let format = try EventFormat(accept: request.field("accept"))
-                        let wait = Preference.waitSeconds(request.field("prefer"))
-                        Task {
+                    Task {
+                        do {
+                            let filter = try filter(of: request)
+                            let cursor =
+                                (request.field("last-event-id") ?? request["after"])
+                                .map { EventCursor(after: $0, in: request.numbers) } ?? .latest
+                            let format = try EventFormat(accept: request.field("accept"))
+                            let wait = Preference.waitSeconds(request.field("prefer"))
                             // The first follower makes the hub read the store's events.
                             await hub.begin()
-                            do {
-                                switch format {
-                                case .stream: try EventStream(hub, filter, cursor).start(responder)
-                                case .page:
-                                    let page = EventPage(
-                                        hub: hub, filter: filter,
-                                        wait: .seconds(min(wait, maximumWaitSeconds)))
-                                    responder.respond(try await page.answer(cursor))
-                                }
-                            } catch {
-                                responder.respond(
-                                    error as? APIProblem
-                                        ?? APIProblem(.unavailable, "the journal cannot be read"))
+                            switch format {
+                            case .stream: try EventStream(hub, filter, cursor).start(responder)
+                            case .page:
+                                let page = EventPage(
+                                    hub: hub, filter: filter, wait: .seconds(min(wait, maximumWaitSeconds)))
+                                responder.respond(try await page.answer(cursor))
                             }
+                        } catch {
+                            responder.respond(
+                                error as? APIProblem
+                                    ?? APIProblem(.unavailable, "the journal cannot be read"))
                         }
-                    } catch {
-                        responder.respond(error)
                     }
                     return nil
                 })
