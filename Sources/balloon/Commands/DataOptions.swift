@@ -16,12 +16,15 @@ struct DataOptions: ParsableArguments {
 
     /// The data directory that the options, the configuration or the environment name; otherwise `data`.
     var data: String {
-        get throws {
-            if let directory { return directory }
-            let environment = ProcessEnvironment.variables()
-            return try ConfigurationLoader.dataDirectory(file: config, environment: environment)
-                ?? Dev.defaultDirectory
-        }
+        get throws { try Self.directory(directory, config: config) }
+    }
+
+    /// The data directory that `given` names, or else the configuration file, the environment, or `data`.
+    static func directory(_ given: String?, config: String?) throws(ConfigurationError) -> String {
+        if let given { return given }
+        let environment = ProcessEnvironment.variables()
+        return try ConfigurationLoader.dataDirectory(file: config, environment: environment)
+            ?? Dev.defaultDirectory
     }
 
     /// Returns the settings of erasures, with the ledger that the configuration names or the one in the data

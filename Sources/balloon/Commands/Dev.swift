@@ -36,12 +36,7 @@ struct Dev: AsyncParsableCommand {
     var directory: String?
 
     private var data: String {
-        get throws {
-            if let directory { return directory }
-            let environment = ProcessEnvironment.variables()
-            return try ConfigurationLoader.dataDirectory(file: nil, environment: environment)
-                ?? Self.defaultDirectory
-        }
+        get throws { try DataOptions.directory(directory, config: nil) }
     }
 
     @OptionGroup var choice: DevelopmentHandler

@@ -239,10 +239,7 @@ struct RetentionOptions: ParsableArguments {
         let simulator = try data.map { data throws(CommandFailure) in
             try SimulatedCancellation.simulator(of: found.slug, environment, in: data)
         }
-        let directory =
-            try data
-            ?? ConfigurationLoader.dataDirectory(file: config, environment: ProcessEnvironment.variables())
-            ?? Dev.defaultDirectory
+        let directory = try DataOptions.directory(data, config: config)
         let client =
             try api.map {
                 RetentionAPI(environment, found.identity, transport: try CurlTransport(), baseURL: $0)

@@ -94,11 +94,7 @@ struct StoreCommands: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try settings(in: config)
-            let data =
-                try self.data
-                ?? ConfigurationLoader.dataDirectory(
-                    file: config, environment: ProcessEnvironment.variables())
-                ?? Dev.defaultDirectory
+            let data = try DataOptions.directory(self.data, config: config)
             try Store.check(data)
             try StoreChange.actAsOwner(of: data)
             guard let lock = try Store.lockDirectory(data) else {

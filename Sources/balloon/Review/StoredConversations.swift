@@ -14,9 +14,7 @@ struct StoredConversations {
 
     /// Reads the data directory that a configuration names.
     init(config: String, _ business: BusinessConfiguration) throws {
-        let directory = try ConfigurationLoader.dataDirectory(
-            file: config, environment: ProcessEnvironment.variables())
-        files = ConversationFiles(dataDirectory: directory ?? "data")
+        files = ConversationFiles(dataDirectory: try DataOptions.directory(nil, config: config))
         self.business = business
     }
 
