@@ -64,10 +64,6 @@ struct ReviewFolder {
 
     /// Removes the written files; a rest only occupies space.
     func remove() {
-        guard let folder else { return }
-        try? Directory.remove(folder + "/businesses/\(Self.slug).json")
-        try? Directory.remove(folder + "/server.json")
-        try? Directory.removeEmpty(folder + "/businesses")
-        try? Directory.removeEmpty(folder)
+        if let folder { try? Directory.removeAll(folder) }
     }
 }

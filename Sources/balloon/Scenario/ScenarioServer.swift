@@ -40,7 +40,7 @@ struct ScenarioServer {
             simulators = try await DevelopmentSimulators(
                 for: &known, isConfigured: choice.config != nil, in: directory, logger)
         } catch {
-            Self.remove(directory)
+            try? Directory.removeAll(directory)
             throw error
         }
         do {
@@ -55,7 +55,7 @@ struct ScenarioServer {
             known.server = try await server.start().first?.localURL ?? ""
         } catch {
             await simulators.stop()
-            Self.remove(directory)
+            try? Directory.removeAll(directory)
             throw error
         }
         self.known = known
@@ -139,19 +139,10 @@ struct ScenarioServer {
         return customer
     }
 
-    /// Stops everything, and removes the data directory.
+    /// Stops everything, and removes the data directory; a rest only occupies space.
     func stop() async {
         await server.stop(within: .seconds(10), grace: .seconds(1))
         await simulators.stop()
-        Self.remove(directory)
-    }
-
-    /// Removes a folder with its content; a rest only occupies space.
-    private static func remove(_ path: String) {
-        for name in (try? Directory.names(in: path)) ?? [] {
-            let entry = path + "/" + name
-            if Directory.isDirectory(entry) { remove(entry) } else { try? Directory.remove(entry) }
-        }
-        try? Directory.removeEmpty(path)
+        try? Directory.removeAll(directory)
     }
 }
