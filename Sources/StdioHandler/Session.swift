@@ -147,11 +147,13 @@ final class Session: Sendable {
         } catch {
             return refuse(id, RPCFailure.Code.invalidParameters, "\(error)")
         }
-        let delivery = context.deliveryID.rawValue
-        state.withLock { state in
-            state.tasks[delivery] = Task {
-                await answer(id, context, handler)
-                self.state.withLock { $0.tasks[delivery] = nil }
+        start(context.deliveryID.rawValue, id) {
+            do {
+                let outcome = try await dispatch(context, to: handler) ?? .handled
+                self.output.write(RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) })
+            } catch {
+                guard let refusal = AnswerRefusal(thrown: error) else { throw error }
+                self.output.write(RPCLine.failure(id: id, RPCFailure(refusing: refusal)))
             }
         }
     }
@@ -163,41 +165,12 @@ final class Session: Sendable {
         do {
             let (request, context) = try RetentionCall.read(params, logger: logger)
             // The prefix distinguishes this task from those of deliveries.
-            let name = "retention \(request.requestIdentifier)"
-            state.withLock { state in
-                state.tasks[name] = Task {
-                    await answer(id, request, context, handler)
-                    self.state.withLock { $0.tasks[name] = nil }
-                }
+            start("retention \(request.requestIdentifier)", id) {
+                let choice = try await handler.retention(request, context)
+                self.output.write(RPCLine.result(id: id, raw: RetentionCall.json(choice)))
             }
         } catch {
             refuse(id, RPCFailure.Code.invalidParameters, "\(error)")
-        }
-    }
-
-    @concurrent private func answer(
-        _ id: JSONValue, _ request: RetentionRequest, _ context: RetentionContext,
-        _ handler: any RetentionHandler
-    ) async {
-        do {
-            let choice = try await handler.retention(request, context)
-            output.write(RPCLine.result(id: id, raw: RetentionCall.json(choice)))
-        } catch {
-            // Send only the error's type, because its text may quote a subscriber.
-            refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
-        }
-    }
-
-    @concurrent private func answer(_ id: JSONValue, _ context: Context, _ handler: any Handler) async {
-        do {
-            let outcome = try await dispatch(context, to: handler) ?? .handled
-            output.write(RPCLine.result(id: id) { EventAnswer.write(outcome, to: context, &$0) })
-        } catch {
-            if let refusal = AnswerRefusal(thrown: error) {
-                return output.write(RPCLine.failure(id: id, RPCFailure(refusing: refusal)))
-            }
-            // Send only the error's type, because its text may quote a customer.
-            refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }
 
@@ -206,32 +179,33 @@ final class Session: Sendable {
 
     private func beginPayment(_ id: JSONValue, _ params: JSONValue) {
         guard let handler else { return refuse(id, RPCFailure.Code.retryable, "not initialized") }
-        let key = Self.key(ofPayment: id.int ?? 0)
-        state.withLock { state in
-            state.tasks[key] = Task {
-                await answerPayment(id, params, handler)
-                self.state.withLock { $0.tasks[key] = nil }
+        start(Self.key(ofPayment: id.int ?? 0), id) {
+            guard let context = try PaymentCall.context(params, logger: self.logger) else {
+                guard try await dispatch(try PaymentCall.reversal(params), to: handler) else {
+                    return self.refuse(id, RPCFailure.Code.unknownMethod, "no payment gateway")
+                }
+                return self.output.write(RPCLine.result(id: id))
             }
+            guard let answer = try await dispatch(context, to: handler) else {
+                return self.refuse(
+                    id, RPCFailure.Code.unknownMethod, "no handler for \(context.callback.kind)")
+            }
+            self.output.write(RPCLine.result(id: id) { PaymentCall.write(answer, to: &$0) })
         }
     }
 
-    @concurrent private func answerPayment(
-        _ id: JSONValue, _ params: JSONValue, _ handler: any Handler
-    ) async {
-        do {
-            guard let context = try PaymentCall.context(params, logger: logger) else {
-                guard try await dispatch(try PaymentCall.reversal(params), to: handler) else {
-                    return refuse(id, RPCFailure.Code.unknownMethod, "no payment gateway")
+    /// Answers a call in a task of this name, by which the server can cancel it.
+    private func start(
+        _ name: String, _ id: JSONValue, _ answer: @escaping @Sendable () async throws -> Void
+    ) {
+        state.withLock { state in
+            state.tasks[name] = Task {
+                do { try await answer() } catch {
+                    // Send only the error's type, because its text may quote a customer or a subscriber.
+                    refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
                 }
-                return output.write(RPCLine.result(id: id))
+                self.state.withLock { $0.tasks[name] = nil }
             }
-            guard let answer = try await dispatch(context, to: handler) else {
-                return refuse(id, RPCFailure.Code.unknownMethod, "no handler for \(context.callback.kind)")
-            }
-            output.write(RPCLine.result(id: id) { PaymentCall.write(answer, to: &$0) })
-        } catch {
-            // Send only the error's type, because its text may quote a customer.
-            refuse(id, RPCFailure.Code.retryable, "the handler threw \(type(of: error))")
         }
     }
 
