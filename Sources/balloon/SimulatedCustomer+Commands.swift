@@ -34,11 +34,8 @@ extension SimulatedCustomer {
                 && reply.message.root["interactiveData"]?["data"]?["payment"]?["merchantSession"] != nil
         }
         guard let message = request?.message else { return nil }
-        let now = SystemClock.secondsSince1970()
-        let device = try DevicePayment(to: message, issuer: PaymentTokenIssuer(at: now), at: now)
-        let outcome = try await device.run(choice, over: CurlTransport())
-        let answer = DeviceAnswer(to: try DeviceOffer(message), reporting: outcome.state)
-        return (try self.message(answer), outcome)
+        let (event, outcome) = try await DeviceAnswer.paying(message, choice, over: CurlTransport())
+        return (try self.message(event), outcome)
     }
 
     /// Uploads files and returns the text message with these attachments.

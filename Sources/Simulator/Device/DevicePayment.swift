@@ -1,3 +1,4 @@
+import BalloonPOSIX
 package import BalloonTransport
 package import BalloonWire
 package import BusinessMessages
@@ -146,30 +147,6 @@ package struct DevicePayment: Sendable {
         guard !choice.cancels else { return authorised.outcome(.paymentNotCompleted) }
         var sheet = authorised
         if choice.declines { sheet.card = Self.declinedCard }
-        return try await pay(choice, sheet, merchantKey, over: transport)
-    }
-
-    /// Requests the fallback page of the message, as a device that cannot pay; a browser would also follow
-    /// redirects.
-    private func openFallback(
-        _ closed: DeviceSheet, over transport: any HTTPTransport
-    ) async throws -> Outcome {
-        var sheet = closed
-        if let url = payment["endpoints"]?["fallbackUrl"]?.string {
-            sheet.takePage(
-                try await transport.send(
-                    TransportRequest(method: "GET", url: url, timeout: .seconds(30), allowsPlainHTTP: true)))
-        }
-        return sheet.outcome(.unavailable)
-    }
-
-    private var identifier: String { data["requestIdentifier"]?.string ?? "" }
-
-    private func pay(
-        _ choice: Choice, _ authorised: DeviceSheet, _ merchantKey: [UInt8]?,
-        over transport: any HTTPTransport
-    ) async throws -> Outcome {
-        var sheet = authorised
         sheet.token = try issuer.paymentData(
             sheet.plainToken, to: merchantKey,
             merchantIdentifier: payment["paymentRequest"]?["applePay"]?["merchantIdentifier"]?.string ?? "",
@@ -197,6 +174,22 @@ package struct DevicePayment: Sendable {
         return sheet.outcome(.paid, status: status)
     }
 
+    /// Requests the fallback page of the message, as a device that cannot pay; a browser would also follow
+    /// redirects.
+    private func openFallback(
+        _ closed: DeviceSheet, over transport: any HTTPTransport
+    ) async throws -> Outcome {
+        var sheet = closed
+        if let url = payment["endpoints"]?["fallbackUrl"]?.string {
+            sheet.takePage(
+                try await transport.send(
+                    TransportRequest(method: "GET", url: url, timeout: .seconds(30), allowsPlainHTTP: true)))
+        }
+        return sheet.outcome(.unavailable)
+    }
+
+    private var identifier: String { data["requestIdentifier"]?.string ?? "" }
+
     private func post(
         _ body: [UInt8], to url: String, over transport: any HTTPTransport
     ) async throws -> TransportResponse {
@@ -207,17 +200,14 @@ package struct DevicePayment: Sendable {
     }
 }
 
-extension SimulatedCustomer {
-    /// Pays as `message` asks, and posts the device's event with the same request identifier.
-    ///
-    /// Returns the server's answer to the event, and the outcome of the payment.
-    package func pay(
-        answering message: JSONDocument, _ choice: DevicePayment.Choice, issuer: PaymentTokenIssuer,
-        at seconds: Int, merchantKey: [UInt8]? = nil, over transport: any HTTPTransport
-    ) async throws -> (answer: TransportResponse, outcome: DevicePayment.Outcome) {
-        let payment = try DevicePayment(to: message, issuer: issuer, at: seconds)
-        let outcome = try await payment.run(choice, merchantKey: merchantKey, over: transport)
-        let event = DeviceAnswer(to: try DeviceOffer(message), reporting: outcome.state)
-        return (try await post(self.message(completing: event.json)), outcome)
+extension DeviceAnswer {
+    /// Pays now as `message` asks, and returns the device's event with the outcome of the payment.
+    package static func paying(
+        _ message: JSONDocument, _ choice: DevicePayment.Choice, over transport: any HTTPTransport
+    ) async throws -> (event: DeviceAnswer, outcome: DevicePayment.Outcome) {
+        let now = SystemClock.secondsSince1970()
+        let payment = try DevicePayment(to: message, issuer: PaymentTokenIssuer(at: now), at: now)
+        let outcome = try await payment.run(choice, over: transport)
+        return (DeviceAnswer(to: try DeviceOffer(message), reporting: outcome.state), outcome)
     }
 }

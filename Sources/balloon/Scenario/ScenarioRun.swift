@@ -138,10 +138,7 @@ struct ScenarioRun {
             payment.cancels = end == .cancel
             payment.otherCountry = answer.country
             payment.shippingMethod = answer.shippingMethod
-            let now = SystemClock.secondsSince1970()
-            let device = try DevicePayment(to: offer.message, issuer: PaymentTokenIssuer(at: now), at: now)
-            return DeviceAnswer(
-                to: offer, reporting: try await device.run(payment, over: CurlTransport()).state)
+            return try await DeviceAnswer.paying(offer.message, payment, over: CurlTransport()).event
         }
         var choice = answer.choice
         if let outcome = answer.outcome { choice.items = [outcome.item(of: offer)] }

@@ -105,9 +105,11 @@ struct PaymentPlay {
         guard let message = try await ask(customer) else { return false }
         var choice = DevicePayment.Choice()
         choice.shippingMethod = "post"
-        let paid = try await customer.pay(
-            answering: message, choice, issuer: issuer, at: SystemClock.secondsSince1970(), over: transport)
-        guard paid.answer.status == 200, paid.outcome.state == .paid else { return false }
+        let payment = try DevicePayment(to: message, issuer: issuer, at: SystemClock.secondsSince1970())
+        let outcome = try await payment.run(choice, over: transport)
+        let event = DeviceAnswer(to: try DeviceOffer(message), reporting: outcome.state)
+        let answer = try await customer.post(customer.message(completing: event.json))
+        guard answer.status == 200, outcome.state == .paid else { return false }
         let replies = await gateway.waitForMessages(count: 2, customer: customer.id)
         return replies.last?.message.root["body"]?.string?.hasPrefix("Thank you") ?? false
     }
