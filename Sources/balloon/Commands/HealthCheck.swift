@@ -41,7 +41,7 @@ struct HealthCheck: AsyncParsableCommand {
         let environment = ProcessEnvironment.variables()
         let directory = data ?? environment["BALLOON_DATA_DIRECTORY"] ?? "data"
         let socket = directory + "/" + ControlRoutes.socketName
-        let place = verbose ? .socket(path: socket) : try place(in: environment, directory, socket)
+        let place = verbose ? Place(socket: socket) : try place(in: environment, directory, socket)
         let answer: TransportResponse
         do throws(TransportError) {
             answer = try await ask(place, socket)
@@ -73,7 +73,7 @@ struct HealthCheck: AsyncParsableCommand {
             // The server accepted the connection but did not answer plain HTTP, probably because the listener uses
             // TLS: ask the control socket instead.
             guard error.isAboutTheAnswer, listen != nil, Directory.exists(socket) else { throw error }
-            return try await transport.send(Place.socket(path: socket).request(path))
+            return try await transport.send(Place(socket: socket).request(path))
         }
     }
 
@@ -85,48 +85,41 @@ struct HealthCheck: AsyncParsableCommand {
     private func place(
         in environment: [String: String], _ directory: String, _ socket: String
     ) throws -> Place {
-        if let base = url ?? listen?.localURL { return .address(base) }
+        if let base = url ?? listen?.localURL { return Place(base: base) }
         do throws(CommandFailure) {
-            if try ControlSocket.exists(in: directory) { return .socket(path: socket) }
+            if try ControlSocket.exists(in: directory) { return Place(socket: socket) }
         } catch {
             // Exit with 1: the server may be running, and another one may listen on the default address.
             StandardStream.error.write(FailureReport(error)?.text ?? "")
             throw ExitCode(CommandStatus.failed.rawValue)
         }
-        guard let text = environment[Self.variable] else { return .address("http://127.0.0.1:8080") }
+        guard let text = environment[Self.variable] else { return Place(base: "http://127.0.0.1:8080") }
         let address = SocketAddress(text)
-        if case .unix(let path)? = address { return .socket(path: path) }
+        if case .unix(let path)? = address { return Place(socket: path) }
         guard let base = address?.localURL else {
             throw CommandFailure.badVariable(
                 name: Self.variable,
                 hint: "use HOST:PORT or unix:PATH, or name the server's address with --url")
         }
-        return .address(base)
+        return Place(base: base)
     }
 
     private static let variable = "BALLOON_LISTEN"
 }
 
-/// The address or the socket that a health check asks.
-private enum Place: CustomStringConvertible {
-    /// The base URL of a server.
-    case address(String)
-    /// A unix socket on which the server speaks plain HTTP.
-    case socket(path: String)
+/// The server that a health check asks.
+private struct Place: CustomStringConvertible {
+    /// The base URL.
+    var base = "http://localhost"
+    /// The unix socket on which the server speaks plain HTTP; nil for TCP.
+    var socket: String?
 
-    var description: String {
-        switch self {
-        case .address(let base): terminalText(base)
-        case .socket(let path): terminalText(path)
-        }
-    }
+    var description: String { terminalText(socket ?? base) }
 
     func request(_ path: String) -> TransportRequest {
-        var base = "http://localhost"
-        if case .address(let address) = self { base = address }
         var request = TransportRequest(
             url: base + path, timeout: .seconds(2), connectTimeout: .seconds(2), allowsPlainHTTP: true)
-        if case .socket(let path) = self { request.unixSocket = path }
+        request.unixSocket = socket
         return request
     }
 }
