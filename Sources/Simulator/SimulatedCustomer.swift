@@ -171,11 +171,10 @@ package struct SimulatedCustomer: Sendable {
     package func message(_ message: [UInt8], with attachments: [[UInt8]]) throws(SimulatorError) -> [UInt8] {
         if attachments.isEmpty { return message }
         let body = try root(of: message)
-        var list = JSONWriter()
-        list.array { writer in for attachment in attachments { writer.raw(attachment) } }
+        let list = JSONWriter.value { attachments.map(JSONText.init).write(to: &$0) }
         let marks = String(repeating: "\u{FFFC}", count: attachments.count)
         return body.replacing(members: [
-            "body": JSONWriter.quoted((body["body"]?.string ?? "") + marks), "attachments": list.finish(),
+            "body": JSONWriter.quoted((body["body"]?.string ?? "") + marks), "attachments": list,
         ])
     }
 

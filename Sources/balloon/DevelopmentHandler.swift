@@ -69,9 +69,6 @@ struct DevelopmentHandler: ParsableArguments {
             throw CommandFailure.unstartable(
                 program: terminalText(handler), error, hint: terminalText(program.advice(about: error)))
         }
-        let json = JSONWriter.object { writer in
-            writer.array("exec") { $0.string(handler) }
-        }
-        return .bound(by: "exec", try JSONDocument(json).root)
+        return .bound(by: "exec", try JSONDocument(JSONWriter.object(["exec": [handler]])).root)
     }
 }

@@ -58,9 +58,8 @@ extension SimulatedCustomer {
         guard id.rawValue.hasPrefix("tel:"), message["type"]?.string == "interactive" else {
             return try self.message(completing: answer.json)
         }
-        var sender = JSONWriter()
-        sender.string(Simulate.defaultCustomer)
-        return try self.message(completing: message.replacing(members: ["sourceId": sender.finish()]))
+        let sender = JSONWriter.quoted(Simulate.defaultCustomer)
+        return try self.message(completing: message.replacing(members: ["sourceId": sender]))
     }
 
     /// Posts a message; throws a ``CommandFailure`` unless the server accepts it.

@@ -32,12 +32,8 @@ struct Handlers: AsyncParsableCommand {
             guard let handlers = try JSONDocument(answer).root["handlers"]?.elements else { return }
             options.writeHeader("BUSINESS", "HEALTH", "STATE")
             for handler in handlers {
-                options.write(text(handler), json: line(handler.text))
+                options.write(text(handler), json: String(decoding: handler.text, as: UTF8.self) + "\n")
             }
-        }
-
-        private func line(_ json: ArraySlice<UInt8>) -> String {
-            String(decoding: json, as: UTF8.self) + "\n"
         }
 
         private func text(_ handler: JSONValue) -> String {

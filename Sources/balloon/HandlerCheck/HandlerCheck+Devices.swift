@@ -51,11 +51,11 @@ extension HandlerCheck.Sample {
     func sent(from device: HandlerCheck.Device) -> HandlerCheck.Sample {
         var attributes = event.attributes
         attributes.capabilities = device.capabilities
-        let id = JSONWriter.object(["id": MessageID.random().rawValue])
-        // Both texts are JSON, so that parsing succeeds.
-        guard let identifier = (try? JSONDocument(id))?.root["id"],
-            let message = try? JSONDocument(event.message.replacing(members: ["id": Array(identifier.text)]))
-        else { return self }
+        let id = JSONWriter.quoted(MessageID.random().rawValue)
+        // The text is JSON, so that parsing succeeds.
+        guard let message = try? JSONDocument(event.message.replacing(members: ["id": id])) else {
+            return self
+        }
         return HandlerCheck.Sample(
             event: InboundEvent.decode(message: message, attributes: attributes), file: file)
     }

@@ -100,7 +100,7 @@ extension SimulatedCustomer {
 
     /// The same message with another id, so that the server does not ignore it as a repetition.
     func withNewID(_ message: [UInt8]) throws -> [UInt8] {
-        let id = JSONWriter.value { $0.string(MessageID.random().rawValue) }
+        let id = JSONWriter.quoted(MessageID.random().rawValue)
         return try JSONDocument(message).root.replacing(members: ["id": id])
     }
 }
