@@ -8,27 +8,13 @@ import Simulator
 import Synchronization
 
 extension Phone {
-    /// The payment sheets that are open on the phone, by customer and message.
-    struct PaymentSheets {
-        /// The name of a sheet.
-        struct Name: Hashable {
-            let customer: CustomerID
-            let message: MessageID
-        }
-
-        private static let maximum = 100
-        private var sheets: [Name: DeviceSheet] = [:]
-
-        subscript(name: Name) -> DeviceSheet? { sheets[name] }
-
-        /// Keeps a sheet; forgets the others when there are too many, because a page reopens its own.
-        mutating func keep(_ sheet: DeviceSheet, as name: Name) {
-            if sheets[name] == nil, sheets.count >= Self.maximum { sheets = [:] }
-            sheets[name] = sheet
-        }
-
-        mutating func remove(_ name: Name) { sheets[name] = nil }
+    /// The name of a payment sheet that is open on the phone.
+    struct SheetName: Hashable {
+        let customer: CustomerID
+        let message: MessageID
     }
+
+    private static let maximumSheets = 100
 
     /// Operates the payment sheet of a request that the server completed, through the endpoints of the server.
     ///
@@ -43,26 +29,30 @@ extension Phone {
             throw InspectorProblem(.badRequest, "to names the message", pointer: "/to")
         }
         let message = try sent(MessageID(id), to: book.id)
-        let name = PaymentSheets.Name(customer: book.id, message: MessageID(id))
+        let name = SheetName(customer: book.id, message: MessageID(id))
         let now = SystemClock.secondsSince1970()
         do {
             let device = try DevicePayment(to: message, issuer: PaymentTokenIssuer(at: now), at: now)
             if let end = object["pay"] {
                 var choice = DevicePayment.Choice()
                 choice.declines = try end.word("the end is unknown") == End.failure
-                let sheet = try sheets.withLock(\.self)[name] ?? device.sheet()
+                let sheet = try sheets.withLock { $0[name] } ?? device.sheet()
                 let outcome = try await device.finish(choice, sheet, over: transport)
-                sheets.withLock { $0.remove(name) }
+                sheets.withLock { $0[name] = nil }
                 let event = DeviceAnswer(to: try DeviceOffer(message), reporting: outcome.state)
                 return try await post([try customer.message(event)], by: customer, levers)
             }
             var sheet = try device.sheet()
             if let selected = object["select"] {
-                sheet = sheets.withLock(\.self)[name] ?? sheet
+                sheet = sheets.withLock { $0[name] } ?? sheet
                 sheet.clearErrors()
                 _ = try await device.select(try Self.selection(selected), on: &sheet, over: transport)
             }
-            sheets.withLock { $0.keep(sheet, as: name) }
+            sheets.withLock { sheets in
+                // Forget the others when there are too many, because a page reopens its own.
+                if sheets[name] == nil, sheets.count >= Self.maximumSheets { sheets = [:] }
+                sheets[name] = sheet
+            }
             return JSONWriter.object { writer in
                 writer.key("sheet")
                 sheet.write(to: &writer)

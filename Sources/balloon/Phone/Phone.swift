@@ -24,7 +24,8 @@ final class Phone: Sendable {
     /// The files of messages in both directions, as the server stores them.
     let attachments: AttachmentFiles
     let transport: CurlTransport
-    let sheets = Mutex(PaymentSheets())
+    /// The payment sheets that are open on the phone.
+    let sheets = Mutex<[SheetName: DeviceSheet]>([:])
     let store = Mutex<Store?>(nil)
     private let server = Mutex<(known: DevelopmentServer, businesses: [BusinessConfiguration])?>(nil)
 
