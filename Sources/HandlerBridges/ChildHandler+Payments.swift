@@ -23,16 +23,13 @@ extension ChildHandler {
     }
 
     private func callPayment(
-        chargingFor time: Duration? = nil, _ write: (inout JSONWriter) -> Void
+        chargingFor time: Duration? = nil, _ write: @Sendable (inout JSONWriter) -> Void
     ) async throws -> JSONValue {
         guard let session else { throw BridgeError.notRunning }
-        let params = try JSONDocument(JSONWriter.object(reservingCapacity: 1024, write)).root
         let number = Atomic(0)
         let answer = await session.call(within: time, charges: time != nil) { id in
             number.store(id, ordering: .relaxed)
-            return RPCLine.request(id: id, method: Method.payment) { writer in
-                for (name, value) in params.members { writer.field(name, value) }
-            }
+            return RPCLine.request(id: id, method: Method.payment, write)
         }
         switch answer {
         case .success(let result): return result

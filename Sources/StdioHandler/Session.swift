@@ -190,7 +190,7 @@ final class Session: Sendable {
                 return self.refuse(
                     id, RPCFailure.Code.unknownMethod, "no handler for \(context.callback.kind)")
             }
-            self.output.write(RPCLine.result(id: id) { PaymentCall.write(answer, to: &$0) })
+            self.output.write(RPCLine.result(id: id, raw: PaymentCall.json(answer)))
         }
     }
 

@@ -88,7 +88,7 @@ struct PaymentCallTests {
             case .update: .shippingContactUpdate
             case .received: .orderTracking
             }
-        let result = try written { PaymentCall.write(answer, to: &$0) }
+        let result = try JSONDocument(PaymentCall.json(answer)).root
         #expect(try PaymentCall.answer(result, to: kind) == answer)
     }
 
@@ -119,7 +119,7 @@ struct PaymentCallTests {
                     total: .init("T", amount: "1"), lineItems: [.init("T", amount: "1")],
                     shippingMethods: [], errors: [PaymentError(.unknown)])),
         ].map { answer in
-            let line = RPCLine.result(id: id) { PaymentCall.write(answer, to: &$0) }
+            let line = RPCLine.result(id: id, raw: PaymentCall.json(answer))
             return "=paymentAnswer\t" + String(decoding: line.dropLast(), as: UTF8.self)
         }
         let cancel = RPCLine.notification(method: Method.cancel) { $0.field("callId", 5) }
