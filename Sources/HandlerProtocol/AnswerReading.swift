@@ -136,16 +136,14 @@ struct AnswerReading {
 
     /// Reads the handler's reason and cuts it to the length that is kept.
     mutating func reason(_ value: JSONValue?) -> String {
-        guard let value, !value.isNull else { return "no reason given" }
-        if value.string == nil { report("type", at: value, allowed: "a text") }
-        return value.string?.cut(toBytes: Outcome.maximumReasonBytes) ?? ""
+        text(value, maximumBytes: Outcome.maximumReasonBytes) ?? "no reason given"
     }
 
     /// Reads a text for the people of the business and cuts it to a length that is kept; nil when it is absent.
-    mutating func text(_ value: JSONValue?) -> String? {
+    mutating func text(_ value: JSONValue?, maximumBytes: Int = 1000) -> String? {
         guard let value, !value.isNull else { return nil }
         if value.string == nil { report("type", at: value, allowed: "a text") }
-        return value.string?.cut(toBytes: 1000)
+        return value.string?.cut(toBytes: maximumBytes)
     }
 
     /// Reads a priority; nil when it is absent.

@@ -19,20 +19,14 @@ package enum EventAnswer {
     ]
     private static let outcomes = ["handled", "retry", "reject", "handoff"]
 
-    /// Parses the result of an event.
+    /// Parses the result of an event, and applies its member `state` to the handler's state.
     ///
     /// With `allowingFiles` a text may name files of this machine: `"attachments": [{"path": "/…", "name":
     /// "…", "mimeType": "…"}]`. Use it only for handlers that can read the server's files anyway. A single
     /// `AnswerRefusal` lists all problems of the result.
     package static func outcome(
-        _ result: JSONValue, allowingFiles: Bool = false
-    ) throws(AnswerRefusal) -> Outcome {
-        try outcome(result, changing: ConversationState(), allowingFiles: allowingFiles)
-    }
-
-    /// Parses the result of an event, and applies its member `state` to the handler's state.
-    package static func outcome(
-        _ result: JSONValue, changing state: ConversationState, allowingFiles: Bool = false
+        _ result: JSONValue, changing state: ConversationState = ConversationState(),
+        allowingFiles: Bool = false
     ) throws(AnswerRefusal) -> Outcome {
         if result.isNull { return .handled }
         var reading = AnswerReading(result)
