@@ -57,6 +57,11 @@ enum CommandFile {
         }
     }
 
+    /// Replaces a file by one with this text.
+    static func write(_ text: String, to path: String) throws(CommandFailure) {
+        try write(to: path) { path throws(SystemError) in try AtomicFile.write(Array(text.utf8), to: path) }
+    }
+
     /// Writes to standard output; throws when it, or an earlier write, failed.
     static func writeToOutput(_ bytes: [UInt8]) throws(SystemError) {
         StandardStream.output.write(bytes)

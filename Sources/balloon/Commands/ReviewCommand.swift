@@ -173,19 +173,13 @@ struct ReviewCommand: AsyncParsableCommand {
         if let junit {
             var xml = JUnitReport()
             xml.add(report.business, report.results.map(\.scenarioResult))
-            try Self.write(xml.text, to: junit)
+            try CommandFile.write(xml.text, to: junit)
         }
-        if let html { try Self.write(report.html(escaped: \.htmlEscaped), to: html) }
+        if let html { try CommandFile.write(report.html(escaped: \.htmlEscaped), to: html) }
         if json {
             StandardStream.output.write(terminalJSON(String(decoding: report.json, as: UTF8.self)) + "\n")
         } else {
             StandardStream.output.write(report.text(escaped: terminalText))
-        }
-    }
-
-    private static func write(_ text: String, to path: String) throws(CommandFailure) {
-        do throws(SystemError) { try AtomicFile.write(Array(text.utf8), to: path) } catch {
-            throw .unwritten(to: terminalText(path), error)
         }
     }
 }

@@ -44,11 +44,7 @@ struct ScenarioCommands: AsyncParsableCommand {
             } stop: {
                 await server.stop()
             }
-            if let junit {
-                do { try AtomicFile.write(Array(report.text.utf8), to: junit) } catch {
-                    throw CommandFailure.unwritten(to: terminalText(junit), error)
-                }
-            }
+            if let junit { try CommandFile.write(report.text, to: junit) }
             if report.failures > 0 { throw ExitCode(CommandStatus.failed.rawValue) }
         }
 
