@@ -14,20 +14,6 @@ struct RetentionMemory {
         let body: [UInt8]
     }
 
-    /// The answer to a call.
-    enum Answer {
-        /// 200 without content.
-        case done
-        /// 200 with content.
-        case json([UInt8])
-        /// 404 without an error code.
-        case unknownPath
-        /// 429 with `Retry-After` in milliseconds since 1970.
-        case limited(untilMilliseconds: Int)
-        /// The status and body of this error.
-        case failed(RetentionErrorCode)
-    }
-
     struct Image {
         let size: RetentionImageSize
         var state: RetentionState
@@ -44,7 +30,7 @@ struct RetentionMemory {
     private(set) var realtimeURL: RealtimeURL?
 
     /// Performs a call; `approves` means that new content is approved at once.
-    mutating func answer(_ call: Call, approves: Bool) -> Answer {
+    mutating func answer(_ call: Call, approves: Bool) -> HTTPResponse {
         let state = approves ? RetentionState.approved : .pending
         switch (call.method, call.path.first, call.path.count) {
         case ("GET", "image", 2) where call.path[1] == "list": return imageList
@@ -70,7 +56,7 @@ struct RetentionMemory {
         return message.content.images.allSatisfy { images[$0]?.state == .approved }
     }
 
-    private mutating func image(_ call: Call, _ state: RetentionState) -> Answer {
+    private mutating func image(_ call: Call, _ state: RetentionState) -> HTTPResponse {
         guard let id = RetentionID(call.path[1]) else { return .failed(.badRequest) }
         switch call.method {
         case "PUT":
@@ -98,7 +84,7 @@ struct RetentionMemory {
         }
     }
 
-    private mutating func message(_ call: Call, _ state: RetentionState) -> Answer {
+    private mutating func message(_ call: Call, _ state: RetentionState) -> HTTPResponse {
         guard let id = RetentionID(call.path[1]) else { return .failed(.badRequest) }
         switch call.method {
         case "PUT":
@@ -122,7 +108,7 @@ struct RetentionMemory {
         }
     }
 
-    private mutating func defaultMessage(_ call: Call) -> Answer {
+    private mutating func defaultMessage(_ call: Call) -> HTTPResponse {
         guard let product = ProductID(call.path[1]) else { return .failed(.invalidProduct) }
         guard let locale = StoreLocale(call.path[2]) else { return .failed(.invalidLocale) }
         let key = DefaultMessages.Key(product, locale)
@@ -147,7 +133,7 @@ struct RetentionMemory {
         }
     }
 
-    private mutating func url(_ call: Call) -> Answer {
+    private mutating func url(_ call: Call) -> HTTPResponse {
         switch call.method {
         case "PUT":
             let text = (try? JSONDocument(call.body))?.root["realtimeURL"]?.string
@@ -165,7 +151,7 @@ struct RetentionMemory {
         }
     }
 
-    private var imageList: Answer {
+    private var imageList: HTTPResponse {
         let list = images.sorted { $0.key.text < $1.key.text }.map { id, image in
             JSONObject([
                 "imageIdentifier": id.text, "imageState": image.state.rawValue,
@@ -175,10 +161,35 @@ struct RetentionMemory {
         return .json(JSONWriter.object(["imageIdentifiers": list]))
     }
 
-    private var messageList: Answer {
+    private var messageList: HTTPResponse {
         let list = messages.sorted { $0.key.text < $1.key.text }.map { id, message in
             JSONObject(["messageIdentifier": id.text, "messageState": message.state.rawValue])
         }
         return .json(JSONWriter.object(["messageIdentifiers": list]))
+    }
+}
+
+/// The answers to calls.
+extension HTTPResponse {
+    /// 200 without content.
+    static var done: HTTPResponse { HTTPResponse(.ok) }
+    /// 404 without an error code.
+    static var unknownPath: HTTPResponse { HTTPResponse(.notFound) }
+
+    /// 200 with content.
+    static func json(_ json: [UInt8]) -> HTTPResponse { HTTPResponse(.ok, json: json) }
+
+    /// 429 with `Retry-After` in milliseconds since 1970.
+    static func limited(untilMilliseconds time: Int) -> HTTPResponse {
+        HTTPResponse(.tooManyRequests, json: body(.rateLimitExceeded), fields: [("Retry-After", "\(time)")])
+    }
+
+    /// The status and body of an error; the first three digits of its code are the HTTP status.
+    static func failed(_ code: RetentionErrorCode) -> HTTPResponse {
+        HTTPResponse(HTTPStatus(code: code.rawValue / 10_000) ?? .badRequest, json: body(code))
+    }
+
+    private static func body(_ code: RetentionErrorCode) -> [UInt8] {
+        JSONWriter.object(["errorCode": code.rawValue, "errorMessage": "\(code)"])
     }
 }

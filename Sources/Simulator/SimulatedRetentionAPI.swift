@@ -148,7 +148,6 @@ package final class SimulatedRetentionAPI: Sendable {
     /// The default messages.
     package var defaults: [DefaultMessages.Key: RetentionID] { state.withLock { $0.memory.defaults } }
 
-    private static let authorization = HTTPFieldName("authorization")
     private static let prefix = "/inApps/v1/messaging/"
 
     private func answer(_ request: HTTPRequest, _ responder: HTTPResponder) -> HTTPResponse? {
@@ -157,7 +156,7 @@ package final class SimulatedRetentionAPI: Sendable {
         let call = RetentionMemory.Call(
             method: request.method.rawValue, path: path.split(separator: "/").map(String.init),
             query: String(decoding: request.query, as: UTF8.self), body: Array(request.body))
-        let (answer, isLost) = state.withLock { state -> (RetentionMemory.Answer, Bool) in
+        let (answer, isLost) = state.withLock { state -> (HTTPResponse, Bool) in
             state.calls.append("\(call.method) \(path)")
             let next = state.misbehaviours.firstIndex { "\(call.method) \(path)".hasPrefix($0.call) }
             let misbehaviour = next.map { state.misbehaviours.remove(at: $0).kind }
@@ -174,10 +173,10 @@ package final class SimulatedRetentionAPI: Sendable {
             responder.abort()
             return nil
         }
-        return Self.response(answer)
+        return answer
     }
 
-    private func perform(_ call: RetentionMemory.Call, _ state: inout State) -> RetentionMemory.Answer {
+    private func perform(_ call: RetentionMemory.Call, _ state: inout State) -> HTTPResponse {
         if call.path.first == "performanceTest" { return performanceTest(call, &state) }
         if call.method == "PUT", call.path.first == "realtime", sandbox?.hasPassedTest == false {
             return .failed(.noPassedPerformanceTest)
@@ -189,7 +188,7 @@ package final class SimulatedRetentionAPI: Sendable {
     package var hasPassedTest: Bool { state.withLock { $0.tests.values.contains(where: \.isPassed) } }
 
     /// The answer 429 when Apple's rate limit allows no further call of this kind now; nil otherwise.
-    private func limit(_ call: RetentionMemory.Call, _ state: inout State) -> RetentionMemory.Answer? {
+    private func limit(_ call: RetentionMemory.Call, _ state: inout State) -> HTTPResponse? {
         guard enforcesRates else { return nil }
         let isList = call.path.last == "list"
         let kind = "\(call.method) \(call.path.first ?? "")\(isList ? " list" : "")"
@@ -208,7 +207,7 @@ package final class SimulatedRetentionAPI: Sendable {
 
     private func performanceTest(
         _ call: RetentionMemory.Call, _ state: inout State
-    ) -> RetentionMemory.Answer {
+    ) -> HTTPResponse {
         if call.method == "GET", call.path.count == 3, call.path[1] == "result" {
             guard let id = RetentionID(call.path[2]) else { return .failed(.invalidRequestID) }
             guard let test = state.tests[id] else { return .failed(.performanceTestNotFound) }
@@ -294,9 +293,8 @@ package final class SimulatedRetentionAPI: Sendable {
     }
 
     private func isAuthorized(_ request: HTTPRequest) -> Bool {
-        guard let field = request.field(Self.authorization) else { return false }
-        let text = String(decoding: field, as: UTF8.self)
-        guard text.hasPrefix("Bearer "), let token = try? SignedToken(String(text.dropFirst(7))),
+        guard let text = request.text("authorization"), text.hasPrefix("Bearer "),
+            let token = try? SignedToken(String(text.dropFirst(7))),
             token.isSigned(by: app.key), let header = (try? JSONDocument(token.header))?.root,
             let claims = (try? JSONDocument(token.claims))?.root, header["kid"]?.string == app.keyID,
             header["alg"]?.string == "ES256", claims["iss"]?.string == app.issuerID,
@@ -306,24 +304,5 @@ package final class SimulatedRetentionAPI: Sendable {
         let now = milliseconds() / 1000
         // A token is valid for at most an hour; the clocks may differ by a minute.
         return issued <= now + 60 && end > now && end <= now + 3660
-    }
-
-    private static func response(_ answer: RetentionMemory.Answer) -> HTTPResponse {
-        switch answer {
-        case .done: return HTTPResponse(.ok)
-        case .json(let json): return HTTPResponse(.ok, json: json)
-        case .unknownPath: return HTTPResponse(.notFound)
-        case .limited(let time):
-            return HTTPResponse(
-                .tooManyRequests, contentType: "application/json", body: body(.rateLimitExceeded),
-                fields: [("Retry-After", "\(time)")])
-        case .failed(let code):
-            // The first three digits of an error code are the HTTP status.
-            return HTTPResponse(HTTPStatus(code: code.rawValue / 10_000) ?? .badRequest, json: body(code))
-        }
-    }
-
-    private static func body(_ code: RetentionErrorCode) -> [UInt8] {
-        JSONWriter.object(["errorCode": code.rawValue, "errorMessage": "\(code)"])
     }
 }
