@@ -3,13 +3,8 @@ import BalloonWire
 import HandlerKit
 import HandlerProtocol
 
-/// The content of a service's 2xx answer.
+/// Reads the content of a service's 2xx answer.
 enum ServiceAnswer {
-    /// The result, which is JSON.
-    case result(JSONValue)
-    /// No result: the body is empty, or a short text such as `OK`, so the service has handled the call.
-    case nothing
-
     /// The maximum bytes of a body after inflation.
     private static let maximumBytes = 1 << 20
     /// The maximum bytes of a text that only acknowledges the call.
@@ -17,10 +12,13 @@ enum ServiceAnswer {
     private static let allowed = "JSON, an empty body, or a short text such as OK"
     private static let passage = "balloon-handler/1, \"A service instead of a program\""
 
-    /// Reads the body of a 2xx answer; a page or damaged JSON is refused, because the service would send it again.
-    static func read(_ response: TransportResponse) throws(AnswerRefusal) -> ServiceAnswer {
+    /// Returns the result, which is JSON; nil for an empty body, or a short text such as `OK`: the service has then handled
+    /// the call.
+    ///
+    /// A page or damaged JSON is refused, because the service would send it again.
+    static func read(_ response: TransportResponse) throws(AnswerRefusal) -> JSONValue? {
         let body = withoutByteOrderMark(try inflated(response.body))
-        guard let first = body.first(where: { !" \t\r\n".utf8.contains($0) }) else { return .nothing }
+        guard let first = body.first(where: { !" \t\r\n".utf8.contains($0) }) else { return nil }
         let type = response.mediaType
         let isCoded = !["", "identity", "gzip", "x-gzip"].contains(
             response.header("Content-Encoding")?.lowercased() ?? "")
@@ -29,10 +27,10 @@ enum ServiceAnswer {
         if ["", "text/plain"].contains(type), !isCoded, body.count <= maximumTextBytes,
             !"{[<".utf8.contains(first)
         {
-            return .nothing
+            return nil
         }
         do throws(JSONError) {
-            return .result(try JSONDocument(body).root)
+            return try JSONDocument(body).root
         } catch {
             let isPage = type == "text/html" || first == UInt8(ascii: "<")
             throw refusal(

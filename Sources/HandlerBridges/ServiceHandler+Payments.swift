@@ -16,7 +16,7 @@ extension ServiceHandler {
             ? try await post(request, over: paymentTransport)
             : try await charges.withTransport { try await self.post(request, over: $0) }
         guard context.callback.kind != .orderTracking else { return .received }
-        guard case .result(let result) = try read(response) else { throw BridgeError.notJSON }
+        guard let result = try read(response) else { throw BridgeError.notJSON }
         do throws(PaymentAnswerProblem) {
             return try PaymentCall.answer(result, to: context.callback.kind)
         } catch {
@@ -34,7 +34,7 @@ extension ServiceHandler {
     }
 
     /// Reads a 2xx answer; whether the service did something is not known when it cannot be read.
-    private func read(_ response: TransportResponse) throws(BridgeError) -> ServiceAnswer {
+    private func read(_ response: TransportResponse) throws(BridgeError) -> JSONValue? {
         do throws(AnswerRefusal) { return try ServiceAnswer.read(response) } catch { throw .notJSON }
     }
 

@@ -196,18 +196,12 @@ final class ServiceHandler: EventHandler, RetentionHandler {
     ) throws -> Outcome {
         switch response.status {
         case 200..<300:
-            switch try answer(response) {
-            case .nothing: return .handled
-            case .result(let result): return try EventAnswer.outcome(result, changing: state)
-            }
+            guard let result = try answer(response) else { return .handled }
+            return try EventAnswer.outcome(result, changing: state)
         // RFC 9110 §15.5.21: the library's answer when its function built a message that breaks rules.
         case 422:
             // A body that cannot be read lists no problems.
-            if case .result(let body)? = try? ServiceAnswer.read(response),
-                let refusal = AnswerRefusal(listedIn: body)
-            {
-                throw refusal
-            }
+            if let refusal = AnswerRefusal(listedIn: try? ServiceAnswer.read(response)) { throw refusal }
             return .reject(reason: "the service answered with status \(response.status)")
         case 300..<400, 408, 425, 429, 500...:
             let delay = Duration(
@@ -219,7 +213,7 @@ final class ServiceHandler: EventHandler, RetentionHandler {
     }
 
     /// Reads a 2xx answer; quotes one that is no answer in `handlers logs`.
-    private func answer(_ response: TransportResponse) throws(AnswerRefusal) -> ServiceAnswer {
+    private func answer(_ response: TransportResponse) throws(AnswerRefusal) -> JSONValue? {
         do throws(AnswerRefusal) {
             return try ServiceAnswer.read(response)
         } catch {
@@ -240,7 +234,7 @@ final class ServiceHandler: EventHandler, RetentionHandler {
         // The question changes nothing, and the App Store waits for the answer.
         call.mustHappenOnce = false
         let response = try await post(call, over: transport)
-        guard case .result(let result) = try answer(response) else { return nil }
+        guard let result = try answer(response) else { return nil }
         return try RetentionCall.choice(result)
     }
 }
