@@ -37,31 +37,27 @@ package final class FakeGateway: Sendable {
     let mspID: String
     let secret: Secret
     let maximumMessages: Int
-    private let firstAddress: SocketAddress
     private let server: LoopbackServer
     private let jobs = Mutex<Task<Void, Never>?>(nil)
 
-    /// Creates a gateway for one MSP that remembers the last `maximumMessages`; with port 0 the system
-    /// chooses the port.
+    /// Creates a gateway for one MSP that remembers the last `maximumMessages`.
     ///
     /// It answers 404 to a `source-id` that is not in `businesses`, at `/decodePayload` 403; nil accepts every business.
     package init(
         mspID: String, secret: Secret, businesses: Set<BusinessID>? = nil,
-        address: SocketAddress = .tcp(host: "127.0.0.1", port: 0),
         maximumMessages: Int = 10_000, logger: Logger
     ) {
         self.mspID = mspID
         self.secret = secret
         self.maximumMessages = maximumMessages
-        firstAddress = address
         server = LoopbackServer(logger: logger)
         if let businesses { serve(businesses) }
     }
 
-    /// Starts serving and returns the bound address.
+    /// Starts serving and returns the bound address, whose port the system chooses.
     ///
     /// After a stop, a new start uses the same address and keeps the recorded messages.
-    /// Throws ``SimulatorError/addressNotLoopback``, or a ``SystemError`` when the address is in use.
+    /// Throws a ``SystemError`` when the address is in use.
     package func start() async throws -> SocketAddress {
         let (jobs, continuation) = AsyncStream.makeStream(of: GatewayJob.self)
         // The routes hold the gateway until it stops.
@@ -71,7 +67,7 @@ package final class FakeGateway: Sendable {
         // A query for messages waits up to a minute, so the timeout must be longer.
         limits.answerTimeout = .seconds(90)
         let bound = try await server.start(
-            at: state.withLock(\.address) ?? firstAddress, endpoints.routes, limits: limits)
+            endpoints.routes, port: state.withLock { $0.address?.port } ?? 0, limits: limits)
         state.withLock { state in
             state.isOpen = true
             state.address = bound
@@ -80,14 +76,14 @@ package final class FakeGateway: Sendable {
         return bound
     }
 
-    /// Ends all waits, lets open requests finish within `grace`, then drops the remaining connections and
+    /// Ends all waits, lets open requests finish within a second, then drops the remaining connections and
     /// stops.
-    package func stop(within grace: Duration = .seconds(1)) async {
+    package func stop() async {
         guard let jobs = jobs.withLock({ $0.take() }) else { return }
         state.withLock { $0.isOpen = false }
         waiters.wakeAll()
         jobs.cancel()
-        await server.stop(within: grace)
+        await server.stop()
         await jobs.value
     }
 

@@ -4,7 +4,7 @@ import BalloonTLS
 import Logging
 import Synchronization
 
-/// The HTTP server of a simulator, on a loopback address.
+/// The HTTP server of a simulator, on a loopback address, because a simulator shows all received messages.
 final class LoopbackServer: Sendable {
     private let running = Mutex<HTTPServer?>(nil)
     private let logger: Logger
@@ -13,12 +13,11 @@ final class LoopbackServer: Sendable {
 
     /// Starts serving and returns the bound address; with port 0 the system chooses the port.
     ///
-    /// Throws ``SimulatorError/addressNotLoopback``, or a ``SystemError`` when the address is in use.
+    /// Throws a ``SystemError`` when the port is in use.
     func start(
-        at address: SocketAddress = .tcp(host: "127.0.0.1", port: 0), _ routes: [HTTPRoute],
-        limits: HTTPLimits = HTTPLimits(), tls: TLSCredentials? = nil
+        _ routes: [HTTPRoute], port: UInt16 = 0, limits: HTTPLimits = HTTPLimits(), tls: TLSCredentials? = nil
     ) async throws -> SocketAddress {
-        guard address.isLoopback else { throw SimulatorError.addressNotLoopback }
+        let address = SocketAddress.tcp(host: "127.0.0.1", port: port)
         let server = try HTTPServer(
             listeners: [HTTPListener(address, routes: routes, limits: limits, tls: tls)], shards: 1,
             logger: logger)
@@ -28,5 +27,7 @@ final class LoopbackServer: Sendable {
     }
 
     /// Lets open requests finish within `grace`, then drops the remaining connections and stops.
-    func stop(within grace: Duration) async { await running.withLock { $0.take() }?.stop(within: grace) }
+    func stop(within grace: Duration = .seconds(1)) async {
+        await running.withLock { $0.take() }?.stop(within: grace)
+    }
 }

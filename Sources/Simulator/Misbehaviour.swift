@@ -9,7 +9,7 @@ package enum Misbehaviour: Sendable, Hashable {
     case body([UInt8])
     /// Processes the request, and answers late.
     case delay(Duration)
-    /// Processes the request, and never answers; ``FakeGateway/stop(within:)`` then drops the connection.
+    /// Processes the request, and never answers; ``FakeGateway/stop()`` then drops the connection.
     case silence
     /// Processes the request, and closes the connection without an answer.
     case drop

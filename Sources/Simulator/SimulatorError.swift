@@ -2,8 +2,6 @@ package import BalloonJSON
 
 /// The reason why a simulator call failed.
 package enum SimulatorError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The fake gateway listens on loopback addresses only, because it shows all received messages.
-    case addressNotLoopback
     /// A message is not JSON: correct the file.
     case messageMalformed(JSONError)
     /// A message is JSON, but not an object: correct the file.
@@ -18,7 +16,6 @@ package enum SimulatorError: Error, Sendable, Equatable, CustomStringConvertible
 
     package var description: String {
         switch self {
-        case .addressNotLoopback: "the simulator listens on loopback addresses only"
         case .messageMalformed(let error): "the message is not JSON: \(error)"
         case .messageNotAnObject: "the message is not a JSON object"
         case .gatewayMissing: "no simulator is running that stores payloads and replies"

@@ -233,7 +233,6 @@ struct FailureReport {
 
     private static func advice(about error: SimulatorError) -> (code: CommandStatus, hint: String?) {
         switch error {
-        case .addressNotLoopback: (.usage, nil)
         case .messageMalformed, .messageNotAnObject: (.badData, nil)
         case .gatewayMissing:
             (.unavailable, "start balloon dev, which --wait, --large and messages over 10 KB need")

@@ -44,7 +44,6 @@ import Testing
             (StoreError.quarantined(file: "f"), .badData),
             (StoreError.unavailable(path: "p", SystemError("open", code: 2)), .unavailable),
             (StoreError.notDurable(SystemError("fdatasync", code: 5)), .failed),
-            (SimulatorError.addressNotLoopback, .usage),
             (SimulatorError.messageMalformed(.unexpectedEnd(offset: 1)), .badData),
             (SimulatorError.messageNotAnObject, .badData),
             (SimulatorError.gatewayMissing, .unavailable),

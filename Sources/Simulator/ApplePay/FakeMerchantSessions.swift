@@ -85,10 +85,8 @@ package final class FakeMerchantSessions: Sendable {
         state.withLock { $0.origin = "https://\(bound)" }
     }
 
-    /// Lets open requests finish within `grace`, then stops.
-    package func stop(within grace: Duration = .seconds(1)) async {
-        await server.stop(within: grace)
-    }
+    /// Lets open requests finish within a second, then stops.
+    package func stop() async { await server.stop() }
 
     /// The address of the service; nil before the start.
     package var sessionURL: String? { state.withLock(\.origin).map { $0 + Self.path } }

@@ -24,31 +24,26 @@ package final class FakeProvider: Sendable {
 
     private static let maximumGrants = 10_000
 
-    private let address: SocketAddress
     private let clients: [String: Secret?]
     private let state: Mutex<State>
     private let server: LoopbackServer
 
-    /// Creates a provider with one key for `algorithm`; with port 0 the system chooses the port.
+    /// Creates a provider with one key for `algorithm`.
     ///
     /// `clients` maps each client's identifier to its secret; a client with a nil secret is checked by the
     /// PKCE challenge only. Throws only when memory is exhausted.
     package init(
-        clients: [String: Secret?], signing algorithm: SignatureAlgorithm = .rs256,
-        address: SocketAddress = .tcp(host: "127.0.0.1", port: 0), logger: Logger
+        clients: [String: Secret?], signing algorithm: SignatureAlgorithm = .rs256, logger: Logger
     ) throws(WireError) {
-        self.address = address
         self.clients = clients
         server = LoopbackServer(logger: logger)
         state = Mutex(State(key: try SigningKey(for: algorithm)))
     }
 
-    /// Starts serving and returns the bound address.
-    ///
-    /// Throws ``SimulatorError/addressNotLoopback``, or a ``SystemError`` when the address is in use.
+    /// Starts serving and returns the bound address, whose port the system chooses.
     package func start() async throws -> SocketAddress {
         // The routes hold the provider until it stops.
-        let bound = try await server.start(at: address, FakeProviderEndpoints(provider: self).routes)
+        let bound = try await server.start(FakeProviderEndpoints(provider: self).routes)
         state.withLock { $0.issuer = "http://\(bound)" }
         return bound
     }
