@@ -284,22 +284,21 @@ extension AssignmentTable {
         }
     }
 
-    /// Loads the table from a snapshot; nil when the snapshot is damaged.
-    init?(_ bytes: inout SnapshotDecoder) {
-        let list = bytes.list { bytes -> (ConversationKey, Entry)? in
-            guard let record = bytes.nextAssignment(), let endedIn = record.endedIn,
-                let segment = bytes.next()
-            else { return nil }
+    /// Loads the table from a snapshot; throws when the snapshot is damaged.
+    init(_ bytes: inout SnapshotDecoder) throws {
+        let list = try bytes.list { bytes in
+            let record = try bytes.nextAssignment()
             return (
                 record.conversation,
                 Entry(
-                    assignment: record.assignment, endedIn: endedIn, reopenedIn: record.reopenedIn,
-                    segment: segment)
+                    assignment: record.assignment, endedIn: try SnapshotDecoder.required(record.endedIn),
+                    reopenedIn: record.reopenedIn, segment: try bytes.next())
             )
         }
-        let changes = bytes.list { $0.nextAssignment().map { ($0.conversation, $0.assignment) } }
-        guard let list, let changes else { return nil }
-        self.changes = changes
+        changes = try bytes.list { bytes in
+            let record = try bytes.nextAssignment()
+            return (record.conversation, record.assignment)
+        }
         entries = Dictionary(list) { _, last in last }
         assignedCount = entries.count { $0.value.assignment.isAssigned }
     }
@@ -318,12 +317,10 @@ extension SnapshotEncoder {
 }
 
 extension SnapshotDecoder {
-    /// Reads the record of an assignment; nil when it is damaged.
-    fileprivate mutating func nextAssignment() -> AssignmentRecord? {
-        guard case .some(.some(let copy)) = nextText(),
-            let root = (try? JSONDocument(Array(copy.utf8), limits: .journal))?.root,
-            case .assignment(let record) = JournalRecord.read(root)
-        else { return nil }
+    /// Reads the record of an assignment; throws when it is damaged.
+    fileprivate mutating func nextAssignment() throws -> AssignmentRecord {
+        let document = try JSONDocument(Array(try nextText().utf8), limits: .journal)
+        guard case .assignment(let record) = JournalRecord.read(document.root) else { throw Misfit() }
         return record
     }
 }

@@ -48,14 +48,16 @@ struct IndexBlock: Sendable {
         return bytes.finish()
     }
 
-    /// Parses a block; nil when it is damaged.
-    init?(_ bytes: [UInt8]) {
-        guard var decoder = SnapshotDecoder(bytes), decoder.next() == Self.mark,
-            decoder.next() == UInt64(bytes.count), let through = decoder.next(),
-            let folder = decoder.nextText() ?? nil, let entries = decoder.list(IndexEntry.init(from:)),
-            decoder.isAtEnd
-        else { return nil }
-        self.init(entries, of: folder, through: through)
+    /// Parses a block; throws when it is damaged.
+    init(_ bytes: [UInt8]) throws {
+        var decoder = try SnapshotDecoder(bytes)
+        guard try decoder.next() == Self.mark, try decoder.next() == UInt64(bytes.count) else {
+            throw SnapshotDecoder.Misfit()
+        }
+        through = try decoder.next()
+        folder = try decoder.nextText()
+        entries = try decoder.list(IndexEntry.init(from:))
+        guard decoder.isAtEnd else { throw SnapshotDecoder.Misfit() }
     }
 }
 
@@ -74,13 +76,12 @@ extension IndexEntry {
     }
 
     /// Parses an entry, whose business is that of the block.
-    fileprivate init?(from bytes: inout SnapshotDecoder) {
-        guard let first = bytes.next(), let second = bytes.next(), let third = bytes.next(),
-            let fourth = bytes.next(), let milliseconds = bytes.next(), let rest = bytes.next()
-        else { return nil }
+    fileprivate init(from bytes: inout SnapshotDecoder) throws {
+        let digest = ConversationDigest(
+            try bytes.next(), try bytes.next(), try bytes.next(), try bytes.next())
+        let (milliseconds, rest) = (try bytes.next(), try bytes.next())
         self.init(
-            ConversationDigest(first, second, third, fourth), business: 0,
-            at: Int64(bitPattern: milliseconds),
+            digest, business: 0, at: Int64(bitPattern: milliseconds),
             lines: UInt32(truncatingIfNeeded: rest >> 32), kindNumber: UInt8(truncatingIfNeeded: rest >> 8),
             isOutbound: rest & 1 == 1, oldestDay: UInt16(truncatingIfNeeded: rest >> 16))
     }

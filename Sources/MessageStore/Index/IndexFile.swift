@@ -122,7 +122,7 @@ struct IndexFile: Sendable {
         let header = try file.read(at: offset, count: IndexBlock.headerBytes)
         guard let size = IndexBlock.sizeBytes(header) else { return nil }
         let bytes = try file.read(at: offset, count: size)
-        guard bytes.count == size, let block = IndexBlock(bytes) else { return nil }
+        guard bytes.count == size, let block = try? IndexBlock(bytes) else { return nil }
         return (block, size)
     }
 }

@@ -73,42 +73,32 @@ struct JournalSnapshot: Sendable {
         return bytes.finish()
     }
 
-    /// Parses a file; nil when the file is damaged, has another version, or was made with other limits of the
+    /// Parses a file; throws when the file is damaged, has another version, or was made with other limits of the
     /// index.
-    init?(_ bytes: [UInt8], emptyIndex: MessageIndex) {
-        guard var bytes = SnapshotDecoder(bytes), bytes.next() == Self.magic, let lastRecord = bytes.next(),
-            let nextRecord = bytes.next(), let isUnsynced = bytes.next(),
-            let latest = bytes.nextTimestamp()
-        else { return nil }
-        self.lastRecord = lastRecord
-        self.nextRecord = nextRecord
-        self.isUnsynced = isUnsynced == 1
-        latestMessageAt = latest
-        let segments = bytes.list { bytes -> Segment? in
-            guard let first = bytes.next(), let end = bytes.next(), let checksum = bytes.next() else {
-                return nil
-            }
-            return Segment(
-                first: first, endBytes: Int(clamping: end), checksum: UInt32(truncatingIfNeeded: checksum))
+    init(_ bytes: [UInt8], emptyIndex: MessageIndex) throws {
+        var bytes = try SnapshotDecoder(bytes)
+        guard try bytes.next() == Self.magic else { throw SnapshotDecoder.Misfit() }
+        lastRecord = try bytes.next()
+        nextRecord = try bytes.next()
+        isUnsynced = try bytes.next() == 1
+        latestMessageAt = try bytes.nextTimestamp()
+        segments = try bytes.list { bytes in
+            Segment(
+                first: try bytes.next(), endBytes: Int(clamping: try bytes.next()),
+                checksum: UInt32(truncatingIfNeeded: try bytes.next()))
         }
-        guard let segments, let ledger = SegmentLedger(&bytes), let assignments = AssignmentTable(&bytes)
-        else { return nil }
-        let lines = bytes.list { bytes -> Line? in
-            guard let message = bytes.next(), let record = bytes.next(), let segment = bytes.next(),
-                let offset = bytes.next(), let length = bytes.next(), let offset = UInt32(exactly: offset),
-                let length = UInt32(exactly: length)
-            else { return nil }
-            return Line(
-                message: message, record: record,
-                location: RecordLocation(segment: segment, offset: offset, lengthBytes: length))
+        ledger = try SegmentLedger(&bytes)
+        assignments = try AssignmentTable(&bytes)
+        openLines = try bytes.list { bytes in
+            Line(
+                message: try bytes.next(), record: try bytes.next(),
+                location: RecordLocation(
+                    segment: try bytes.next(), offset: try bytes.nextUInt32(),
+                    lengthBytes: try bytes.nextUInt32()))
         }
-        var index = emptyIndex
-        guard let lines, index.decode(from: &bytes), bytes.isAtEnd else { return nil }
-        self.segments = segments
-        self.ledger = ledger
-        self.assignments = assignments
-        openLines = lines
-        self.index = index
+        index = emptyIndex
+        try index.decode(from: &bytes)
+        guard bytes.isAtEnd else { throw SnapshotDecoder.Misfit() }
     }
 
     /// The state after `lastRecord`, still without segments.
@@ -142,9 +132,8 @@ struct SnapshotEncoder {
         append(UInt64(bitPattern: time?.milliseconds ?? 0))
     }
 
-    /// Appends a text as its size plus 1 and its bytes, eight in each integer; appends only 0 for nil.
-    mutating func append(_ text: String?) {
-        guard let text else { return append(0) }
+    /// Appends a text as its size plus 1 and its bytes, eight in each integer.
+    mutating func append(_ text: String) {
         let utf8 = Array(text.utf8)
         append(UInt64(utf8.count) + 1)
         for start in stride(from: 0, to: utf8.count, by: 8) {
@@ -164,65 +153,74 @@ struct SnapshotEncoder {
     }
 }
 
-/// Reads the output of a ``SnapshotEncoder``.
+/// Reads the output of a ``SnapshotEncoder``; throws ``Misfit`` when too few bytes are left.
 struct SnapshotDecoder {
+    /// The bytes are damaged, or have another form than the reader expects.
+    struct Misfit: Error {}
+
     private let bytes: [UInt8]
     private var position = 0
     private let end: Int
 
-    /// Creates a decoder; nil when the checksum is wrong.
-    init?(_ bytes: [UInt8]) {
-        guard bytes.count >= 16, bytes.count.isMultiple(of: 8) else { return nil }
+    /// Creates a decoder; throws when the checksum is wrong.
+    init(_ bytes: [UInt8]) throws {
+        guard bytes.count >= 16, bytes.count.isMultiple(of: 8) else { throw Misfit() }
         self.bytes = bytes
         end = bytes.count
         position = bytes.count - 8
-        let checksum = next()
-        guard checksum == UInt64(CRC32.checksum(of: bytes[..<(bytes.count - 8)])) else { return nil }
+        let checksum = try next()
+        guard checksum == UInt64(CRC32.checksum(of: bytes[..<(bytes.count - 8)])) else { throw Misfit() }
         position = 0
     }
 
     /// Whether everything except the checksum was read.
     var isAtEnd: Bool { position == end - 8 }
 
-    mutating func next() -> UInt64? {
-        guard position + 8 <= end else { return nil }
+    mutating func next() throws -> UInt64 {
+        guard position + 8 <= end else { throw Misfit() }
         var value: UInt64 = 0
         for offset in 0..<8 { value |= UInt64(bytes[position + offset]) << UInt64(8 * offset) }
         position += 8
         return value
     }
 
-    /// Reads a time; returns nil when too few bytes are left, and `.some(nil)` for an absent time.
-    mutating func nextTimestamp() -> Timestamp?? {
-        guard let isThere = next(), let milliseconds = next() else { return nil }
-        return .some(isThere == 1 ? Timestamp(milliseconds: Int64(bitPattern: milliseconds)) : nil)
+    /// Reads a number; throws when it needs more than 32 bits.
+    mutating func nextUInt32() throws -> UInt32 {
+        guard let value = UInt32(exactly: try next()) else { throw Misfit() }
+        return value
     }
 
-    /// Reads a text; returns nil when too few bytes are left, and `.some(nil)` for an absent text.
-    mutating func nextText() -> String?? {
-        guard let size = next() else { return nil }
-        if size == 0 { return .some(nil) }
-        let count = Int(clamping: size - 1)
-        guard count <= end - position else { return nil }
+    /// Reads a time; nil for an absent time.
+    mutating func nextTimestamp() throws -> Timestamp? {
+        let (isThere, milliseconds) = (try next(), try next())
+        return isThere == 1 ? Timestamp(milliseconds: Int64(bitPattern: milliseconds)) : nil
+    }
+
+    /// Reads a text.
+    mutating func nextText() throws -> String {
+        let size = try next()
+        guard size > 0, size - 1 <= UInt64(end - position) else { throw Misfit() }
+        let count = Int(size - 1)
         var utf8: [UInt8] = []
         utf8.reserveCapacity(count)
         while utf8.count < count {
-            guard let word = next() else { return nil }
+            let word = try next()
             for place in 0..<min(8, count - utf8.count) {
                 utf8.append(UInt8(truncatingIfNeeded: word >> UInt64(8 * place)))
             }
         }
-        return .some(String(decoding: utf8, as: UTF8.self))
+        return String(decoding: utf8, as: UTF8.self)
     }
 
-    mutating func list<Element>(_ body: (inout SnapshotDecoder) -> Element?) -> [Element]? {
-        guard let count = next(), count <= UInt64((end - position) / 8) else { return nil }
-        var list: [Element] = []
-        list.reserveCapacity(Int(count))
-        for _ in 0..<count {
-            guard let element = body(&self) else { return nil }
-            list.append(element)
-        }
-        return list
+    /// Returns a value that was read; throws when it is absent.
+    static func required<Value>(_ value: Value?) throws -> Value {
+        guard let value else { throw Misfit() }
+        return value
+    }
+
+    mutating func list<Element>(_ body: (inout SnapshotDecoder) throws -> Element) throws -> [Element] {
+        let count = try next()
+        guard count <= UInt64((end - position) / 8) else { throw Misfit() }
+        return try (0..<Int(count)).map { _ in try body(&self) }
     }
 }

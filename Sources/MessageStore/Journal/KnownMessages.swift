@@ -34,9 +34,11 @@ final class KnownMessages: Sendable {
             sizeBytes / Self.pageBytes >= pages,
             let rest = try? file.read(at: pages * Self.pageBytes, count: sizeBytes - pages * Self.pageBytes)
         else { return nil }
-        guard var rest = SnapshotDecoder(rest), rest.next() == Self.magic, rest.next() == UInt64(count),
-            let lastRecord = rest.next(), let starts = rest.list({ $0.next() }), starts.count == pages,
-            let words = rest.list({ $0.next() }), let filter = Filter(words)
+        // An error is dropped: a file that cannot be parsed is damaged.
+        guard var rest = try? SnapshotDecoder(rest), (try? rest.next()) == Self.magic,
+            (try? rest.next()) == UInt64(count), let lastRecord = try? rest.next(),
+            let starts = try? rest.list({ try $0.next() }), starts.count == pages,
+            let words = try? rest.list({ try $0.next() }), let filter = Filter(words)
         else { return nil }
         self.init(
             name: name, file: file, count: count, lastRecord: lastRecord, starts: starts, filter: filter)
@@ -106,12 +108,14 @@ final class KnownMessages: Sendable {
 
     private func record(of key: MessageKey, in page: Int) -> UInt64? {
         guard let bytes = try? file.read(at: page * Self.pageBytes, count: Self.pageBytes),
-            var messages = SnapshotDecoder(bytes)
+            var messages = try? SnapshotDecoder(bytes)
         else {
             unreadable.store(true, ordering: .relaxed)
             return nil
         }
-        while let high = messages.next(), let low = messages.next(), let record = messages.next() {
+        while let high = try? messages.next(), let low = try? messages.next(),
+            let record = try? messages.next()
+        {
             if record > 0, key == MessageKey(high: high, low: low) { return record }
         }
         return nil

@@ -169,33 +169,30 @@ struct MessageIndex: Sendable {
         }
     }
 
-    /// Loads the messages of a snapshot; false when the snapshot or one of the files is damaged, or was made with other limits.
-    mutating func decode(from bytes: inout SnapshotDecoder) -> Bool {
-        guard bytes.next() == UInt64(bitPattern: window.components.seconds),
-            bytes.next() == UInt64(maximumCount)
-        else { return false }
+    /// Loads the messages of a snapshot; throws when the snapshot or one of the files is damaged, or was made with other limits.
+    mutating func decode(from bytes: inout SnapshotDecoder) throws {
+        guard try bytes.next() == UInt64(bitPattern: window.components.seconds),
+            try bytes.next() == UInt64(maximumCount)
+        else { throw SnapshotDecoder.Misfit() }
         let folder = folder
-        let decoded = bytes.list { bytes -> Generation? in
-            guard let number = bytes.next(), case .some(.some(let began)) = bytes.nextTimestamp(),
-                let inFile = bytes.next(), let messages = bytes.next()
-            else { return nil }
-            var generation = Generation(number: number, began: began)
+        generations = try bytes.list { bytes in
+            var generation = Generation(
+                number: try bytes.next(), began: try SnapshotDecoder.required(bytes.nextTimestamp()))
+            let (inFile, messages) = (try bytes.next(), try bytes.next())
             if inFile > 0 {
                 guard let folder, let count = Int(exactly: inFile),
-                    let file = KnownMessages(number: number, count: count, in: folder)
-                else { return nil }
+                    let file = KnownMessages(number: generation.number, count: count, in: folder)
+                else { throw SnapshotDecoder.Misfit() }
                 generation.file = file
             }
             for _ in 0..<messages {
-                guard let high = bytes.next(), let low = bytes.next(), let record = bytes.next(), record > 0
-                else { return nil }
-                _ = generation.records.insert(MessageKey(high: high, low: low), record: record)
+                let key = MessageKey(high: try bytes.next(), low: try bytes.next())
+                let record = try bytes.next()
+                guard record > 0 else { throw SnapshotDecoder.Misfit() }
+                _ = generation.records.insert(key, record: record)
             }
             return generation
-        }
-        guard let decoded else { return false }
-        generations = decoded.reversed()
-        return true
+        }.reversed()
     }
 
     /// Removes the messages before this record, because their segments were deleted after the snapshot was

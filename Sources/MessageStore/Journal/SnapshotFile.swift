@@ -96,7 +96,7 @@ struct SnapshotFile: Sendable {
             return .failure(Misfit(reason: "the file is unreadable: \(error)"))
         }
         let empty = RecoveredJournal(configuration).index
-        guard let snapshot = JournalSnapshot(bytes, emptyIndex: empty) else {
+        guard let snapshot = try? JournalSnapshot(bytes, emptyIndex: empty) else {
             return .failure(
                 Misfit(reason: "the file is damaged, of another version or made with other settings"))
         }

@@ -145,29 +145,22 @@ extension SegmentLedger {
         }
     }
 
-    /// Loads the ledger from a snapshot; nil when the snapshot is damaged.
-    init?(_ bytes: inout SnapshotDecoder) {
-        guard let checkpoint = bytes.next() else { return nil }
-        let segments = bytes.list { bytes -> Segment? in
-            guard let first = bytes.next(), case .some(.some(let newest)) = bytes.nextTimestamp(),
-                let open = bytes.next(), let lastEnd = bytes.next()
-            else { return nil }
-            return Segment(
-                first: first, newest: newest, open: Int(clamping: open), lastEnd: lastEnd)
+    /// Loads the ledger from a snapshot; throws when the snapshot is damaged.
+    init(_ bytes: inout SnapshotDecoder) throws {
+        checkpoint = try bytes.next()
+        segments = try bytes.list { bytes in
+            Segment(
+                first: try bytes.next(), newest: try SnapshotDecoder.required(bytes.nextTimestamp()),
+                open: Int(clamping: try bytes.next()), lastEnd: try bytes.next())
         }
-        let letters = bytes.list { bytes -> (DeadLetter, DeadLetterPlace)? in
-            guard let record = bytes.next(), let reply = bytes.next(), let segment = bytes.next(),
-                case .some(.some(let business)) = bytes.nextText()
-            else { return nil }
-            let letter = DeadLetter(record, reply: reply == 0 ? nil : Int(clamping: reply - 1))
-            return (letter, DeadLetterPlace(segment: segment, business: BusinessID(business)))
+        let letters = try bytes.list { bytes in
+            let (record, reply, segment) = (try bytes.next(), try bytes.next(), try bytes.next())
+            return (
+                letter: DeadLetter(record, reply: reply == 0 ? nil : Int(clamping: reply - 1)), segment: segment,
+                business: BusinessID(try bytes.nextText())
+            )
         }
-        guard let segments, let letters else { return nil }
-        self.checkpoint = checkpoint
-        self.segments = segments
-        for (letter, place) in letters {
-            recordDeadLetter(letter, of: place.business, in: place.segment)
-        }
+        for (letter, segment, business) in letters { recordDeadLetter(letter, of: business, in: segment) }
     }
 
     /// Removes the segments before this one.

@@ -58,8 +58,9 @@ struct MessageIndexTests {
         var bytes = SnapshotEncoder()
         index.encode(to: &bytes, through: 29_000)
         var restored = MessageIndex(maximumCount: 40_000, folder: folder.path)
-        var decoder = try #require(SnapshotDecoder(bytes.finish()))
-        #expect(restored.decode(from: &decoder) && decoder.isAtEnd)
+        var decoder = try SnapshotDecoder(bytes.finish())
+        try restored.decode(from: &decoder)
+        #expect(decoder.isAtEnd)
         #expect(restored.count == 29_000 && restored.countInMemory == 9_000)
         for number in 1...35_000 {
             #expect(index.record(of: key(number)) == UInt64(number))
@@ -84,8 +85,8 @@ struct MessageIndexTests {
         let whole = try File(path, for: .reading).readAll()
         func isUsed() throws -> Bool {
             var restored = MessageIndex(maximumCount: 400, folder: folder.path)
-            var decoder = try #require(SnapshotDecoder(snapshot))
-            return restored.decode(from: &decoder)
+            var decoder = try SnapshotDecoder(snapshot)
+            return (try? restored.decode(from: &decoder)) != nil
         }
         #expect(try isUsed())
         for length in stride(from: 0, to: whole.count, by: 100) {
