@@ -188,12 +188,8 @@ extension JournalState.Message {
 extension [UInt64] {
     /// Returns whether one of the sorted numbers is in this range.
     fileprivate func hasNumber(from first: UInt64, through last: UInt64) -> Bool {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < first { low = middle + 1 } else { high = middle }
-        }
-        return low < count && self[low] <= last
+        let place = indices.partitioningIndex { self[$0] >= first }
+        return place < count && self[place] <= last
     }
 
     fileprivate func hasNumber(_ number: UInt64) -> Bool { hasNumber(from: number, through: number) }

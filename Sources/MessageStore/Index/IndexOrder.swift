@@ -25,21 +25,11 @@ struct IndexOrder: Sendable {
     /// Returns the place directly before the first entry that is not before this position.
     func place(_ position: IndexEntry.Position, in pages: IndexPages) -> Place {
         // Find the last piece whose first entry is before the position.
-        var low = 0
-        var high = pieces.count
-        while low < high {
-            let middle = (low + high) / 2
-            if isBefore(middle, position, pages) { low = middle + 1 } else { high = middle }
-        }
-        guard low > 0 else { return Place(piece: pieces.isEmpty ? -1 : 0, offset: 0) }
-        let slots = pieces[low - 1].slots
-        var lowest = 1
-        var highest = slots.count
-        while lowest < highest {
-            let middle = (lowest + highest) / 2
-            if pages[slots[middle]].position < position { lowest = middle + 1 } else { highest = middle }
-        }
-        return Place(piece: low - 1, offset: lowest)
+        let piece = pieces.indices.partitioningIndex { !isBefore($0, position, pages) } - 1
+        guard piece >= 0 else { return Place(piece: pieces.isEmpty ? -1 : 0, offset: 0) }
+        let slots = pieces[piece].slots
+        let offset = (1..<slots.count).partitioningIndex { pages[slots[$0]].position >= position }
+        return Place(piece: piece, offset: offset)
     }
 
     private func isBefore(_ piece: Int, _ position: IndexEntry.Position, _ pages: IndexPages) -> Bool {

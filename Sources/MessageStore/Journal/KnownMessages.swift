@@ -123,12 +123,7 @@ final class KnownMessages: Sendable {
 
     /// The first page that may have a message: the last one that starts with a smaller key.
     private func firstPage(of key: MessageKey) -> Int {
-        var pages = starts.startIndex..<starts.endIndex
-        while !pages.isEmpty {
-            let middle = pages.lowerBound + pages.count / 2
-            pages = starts[middle] < key.high ? middle + 1..<pages.upperBound : pages.lowerBound..<middle
-        }
-        return max(0, pages.lowerBound - 1)
+        max(0, starts.indices.partitioningIndex { starts[$0] >= key.high } - 1)
     }
 
     /// Whether a page could not be read since the last call.

@@ -116,13 +116,8 @@ struct SegmentLedger: Sendable {
     mutating func remove(_ segment: UInt64) { segments.removeAll { $0.first == segment } }
 
     private func index(of segment: UInt64) -> Int? {
-        var low = 0
-        var high = segments.count
-        while low < high {
-            let middle = (low + high) / 2
-            if segments[middle].first < segment { low = middle + 1 } else { high = middle }
-        }
-        return low < segments.count && segments[low].first == segment ? low : nil
+        let index = segments.indices.partitioningIndex { segments[$0].first >= segment }
+        return index < segments.count && segments[index].first == segment ? index : nil
     }
 }
 
