@@ -42,47 +42,29 @@ enum LineScan {
 
     /// Returns the identity of a line whose members are in the order that the store writes; nil for others.
     static func identity(of line: ArraySlice<UInt8>) -> LineIdentity? {
-        guard line.starts(with: Name.start), line.last == UInt8(ascii: "}"),
+        guard line.starts(with: "{\"seq\":".utf8), line.last == UInt8(ascii: "}"),
             let comma = line.firstIndex(of: UInt8(ascii: ","))
         else { return nil }
         var scanner = RecordScanner(line, from: comma)
-        guard scanner.string(named: Name.at) != nil, let direction = scanner.string(named: Name.direction),
-            let id = scanner.string(named: Name.id), scanner.string(named: Name.kind) != nil,
-            scanner.string(named: Name.customer) != nil, let name = scanner.nextName(),
-            scanner.name(name, is: Name.record), case .number(let record) = scanner.value(),
-            let next = scanner.nextName()
+        guard scanner.string(named: "at") != nil, let direction = scanner.string(named: "direction"),
+            let id = scanner.string(named: "id"), scanner.string(named: "kind") != nil,
+            scanner.string(named: "customer") != nil, scanner.nextName() == "record",
+            case .number(let record) = scanner.value(), let next = scanner.nextName()
         else { return nil }
-        if scanner.name(direction, is: Name.outbound) {
-            return LineIdentity(record: record, reply: MessageID(scanner.text(id)))
-        }
+        return switch scanner.text(direction) {
+        case "outbound": LineIdentity(record: record, reply: MessageID(scanner.text(id)))
         // Read only an inbound line whose `message` follows `record`. One with members between them is parsed
         // as JSON by the caller.
-        guard scanner.name(direction, is: Name.inbound), scanner.name(next, is: Name.message) else {
-            return nil
+        case "inbound" where next == "message": LineIdentity(record: record, reply: nil)
+        default: nil
         }
-        return LineIdentity(record: record, reply: nil)
-    }
-
-    private enum Name {
-        static let start = Array("{\"seq\":".utf8)
-        static let at = Array("at".utf8)
-        static let direction = Array("direction".utf8)
-        static let inbound = Array("inbound".utf8)
-        static let outbound = Array("outbound".utf8)
-        static let id = Array("id".utf8)
-        static let kind = Array("kind".utf8)
-        static let customer = Array("customer".utf8)
-        static let record = Array("record".utf8)
-        static let message = Array("message".utf8)
     }
 }
 
 extension RecordScanner {
     /// The range of the next member's value, if it has this name and is a string without escapes.
-    fileprivate mutating func string(named wanted: [UInt8]) -> Range<Int>? {
-        guard let name = nextName(), self.name(name, is: wanted), case .string(let place) = value() else {
-            return nil
-        }
+    fileprivate mutating func string(named wanted: String) -> Range<Int>? {
+        guard nextName() == wanted, case .string(let place) = value() else { return nil }
         return place
     }
 }

@@ -33,17 +33,10 @@ struct RecordScanner {
 
     func text(_ range: Range<Int>) -> String { String(decoding: line[range], as: UTF8.self) }
 
-    /// Whether a name equals `wanted`.
-    func name(_ range: Range<Int>, is wanted: [UInt8]) -> Bool {
-        guard range.count == wanted.count else { return false }
-        for offset in 0..<range.count where line[range.lowerBound + offset] != wanted[offset] { return false }
-        return true
-    }
-
     /// Parses the name of the next member; nil when no member with a simple name follows.
-    mutating func nextName() -> Range<Int>? {
+    mutating func nextName() -> String? {
         guard skip(UInt8(ascii: ",")), let name = string(), skip(UInt8(ascii: ":")) else { return nil }
-        return name
+        return text(name)
     }
 
     /// Parses the value after a name; nil when the value is not a simple one.
@@ -104,9 +97,11 @@ extension JournalRecord {
     /// Returns nil for another type, and for a record with a value that is not simple.
     static func scan(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) -> JournalRecord? {
         let scanner = RecordScanner(line, header)
-        if scanner.name(header.type, is: Names.message) { return Message(scanner).map { .message($0) } }
-        if scanner.name(header.type, is: Names.finished) { return Finished(scanner).map { .finished($0) } }
-        return nil
+        return switch scanner.text(header.type) {
+        case "message": Message(scanner).map { .message($0) }
+        case "finished": Finished(scanner).map { .finished($0) }
+        default: nil
+        }
     }
 }
 
@@ -119,20 +114,17 @@ extension JournalRecord.Message {
         var at: Timestamp?
         var hasReference = false
         var replayOf: UInt64?
-        while let name = scanner.nextName() {
-            // All members that the scanner needs precede the message, so the scan ends here.
-            if scanner.name(name, is: Names.message) { break }
-            guard let value = scanner.value() else { return nil }
-            switch value {
-            case .string(let text) where scanner.name(name, is: Names.at):
-                at = Timestamp(rfc3339: scanner.text(text))
-            case .string(let text) where scanner.name(name, is: Names.business): business = scanner.text(text)
-            case .string(let text) where scanner.name(name, is: Names.customer): customer = scanner.text(text)
-            case .string(let text) where scanner.name(name, is: Names.id): id = scanner.text(text)
-            case .number(let number) where scanner.name(name, is: Names.replayOf): replayOf = number
-            case .true where scanner.name(name, is: Names.reference): hasReference = true
-            case .object where scanner.name(name, is: Names.attributes): break
-            case .string, .number, .true, .object: return nil
+        // All members that the scanner needs precede the message, so the scan ends there.
+        while let name = scanner.nextName(), name != "message" {
+            switch (name, scanner.value()) {
+            case ("at", .string(let text)?): at = Timestamp(rfc3339: scanner.text(text))
+            case ("business", .string(let text)?): business = scanner.text(text)
+            case ("customer", .string(let text)?): customer = scanner.text(text)
+            case ("id", .string(let text)?): id = scanner.text(text)
+            case ("replayOf", .number(let number)?): replayOf = number
+            case ("reference", .true?): hasReference = true
+            case ("attributes", .object?): break
+            default: return nil
             }
         }
         guard let business, let customer, let id, let at else { return nil }
@@ -156,16 +148,13 @@ extension JournalRecord.Finished {
         var kind: Kind?
         var result: JournalEvent.Status?
         var attempts = 0
-        while let name = scanner.nextName(), !scanner.name(name, is: Names.crc32) {
-            switch scanner.value() {
-            case .number(let number) where scanner.name(name, is: Names.of): of = number
-            case .number(let number) where scanner.name(name, is: Names.attempts):
-                attempts = Int(clamping: number)
-            case .string(let text) where scanner.name(name, is: Names.kind):
-                kind = Kind(rawValue: scanner.text(text))
-            case .string(let text) where scanner.name(name, is: Names.result):
-                result = JournalEvent.Status(rawValue: scanner.text(text))
-            case .string where scanner.name(name, is: Names.at): break
+        while let name = scanner.nextName(), name != "crc32" {
+            switch (name, scanner.value()) {
+            case ("of", .number(let number)?): of = number
+            case ("attempts", .number(let number)?): attempts = Int(clamping: number)
+            case ("kind", .string(let text)?): kind = Kind(rawValue: scanner.text(text))
+            case ("result", .string(let text)?): result = JournalEvent.Status(rawValue: scanner.text(text))
+            case ("at", .string?): break
             // Other members, such as a reason, are rare; a record that has them is parsed as general JSON.
             default: return nil
             }
@@ -179,22 +168,4 @@ extension JournalRecord.Finished {
         original = nil
         isRefusal = false
     }
-}
-
-/// The names of record types and members that the scanner knows.
-private enum Names {
-    static let at = Array("at".utf8)
-    static let attempts = Array("attempts".utf8)
-    static let attributes = Array("attributes".utf8)
-    static let business = Array("business".utf8)
-    static let crc32 = Array("crc32".utf8)
-    static let customer = Array("customer".utf8)
-    static let finished = Array("finished".utf8)
-    static let id = Array("id".utf8)
-    static let kind = Array("kind".utf8)
-    static let message = Array("message".utf8)
-    static let of = Array("of".utf8)
-    static let reference = Array("reference".utf8)
-    static let replayOf = Array("replayOf".utf8)
-    static let result = Array("result".utf8)
 }
