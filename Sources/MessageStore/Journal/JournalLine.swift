@@ -27,9 +27,9 @@ enum JournalLine {
     static func write(body: [UInt8], record: UInt64, batch: UInt64, onto lines: inout [UInt8]) {
         let start = lines.count
         lines.append(contentsOf: recordStart)
-        appendDecimal(record, onto: &lines)
+        lines.append(contentsOf: String(record).utf8)
         lines.append(contentsOf: batchStart)
-        appendDecimal(batch, onto: &lines)
+        lines.append(contentsOf: String(batch).utf8)
         lines.append(UInt8(ascii: ","))
         lines.append(contentsOf: body[1..<(body.count - 1)])
         let checksum = CRC32.checksum(of: lines[start...])
@@ -121,15 +121,6 @@ enum JournalLine {
             }
         }
         return value
-    }
-
-    private static func appendDecimal(_ number: UInt64, onto text: inout [UInt8]) {
-        var divisor: UInt64 = 1
-        while number / divisor > 9 { divisor *= 10 }
-        while divisor > 0 {
-            text.append(0x30 + UInt8(truncatingIfNeeded: number / divisor % 10))
-            divisor /= 10
-        }
     }
 
     private static func appendHex(_ number: UInt32, onto text: inout [UInt8]) {
