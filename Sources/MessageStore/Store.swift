@@ -403,7 +403,9 @@ private func countCrashes(
             // A crash without a record counts for this process.
             let record =
                 place < written.count ? written[place] : JournalledRecord(number: 0, location: crash.message)
-            recovered.apply(crash.record.meaning, number: record.number, at: record.location)
+            recovered.apply(
+                LocatedRecord(
+                    record: crash.record.meaning, number: record.number, location: record.location))
         }
     }
     do throws(SystemError) {

@@ -147,7 +147,8 @@ extension CurrentState.State {
         if !watches.isEmpty, let act = record.customerAct, let key = record.conversation {
             watches[key]?.closes = act == .closes
         }
-        journal.apply(record, number: written.number, at: written.location, now: now)
+        journal.apply(
+            LocatedRecord(record: record, number: written.number, location: written.location), now: now)
         guard let follower else { return nil }
         let changes = journal.assignments.changes(by: written.number)
         if changes.isEmpty { return nil }

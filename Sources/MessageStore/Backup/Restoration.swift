@@ -125,8 +125,9 @@ extension Store {
     fileprivate func rebuildStates() async throws {
         var fold = LineFold()
         var decisions: [(key: ConversationKey, record: UInt64, state: [UInt8])] = []
-        try files.forEachRecord { record, number, location throws(StoreError) in
-            _ = fold.apply(record, number: number, at: location)
+        try files.forEachRecord { located throws(StoreError) in
+            let (record, number, location) = (located.record, located.number, located.location)
+            _ = fold.apply(located)
             if let message = record.message, message.act == .internal, message.replayOf == nil,
                 let text = try reader.line(at: location).root["message"]?.text
             {

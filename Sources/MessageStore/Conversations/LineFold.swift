@@ -5,14 +5,11 @@ struct LineFold {
     private var open: [UInt64: JournalState.Message] = [:]
 
     /// Applies a record; returns the line that it completes.
-    mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation)
-        -> JournalledLine?
-    {
-        if let begun = JournalState.Message(begunBy: record, number: number, at: location) {
-            open[number] = begun
-        }
-        guard let subject = record.subject, let index = open.index(forKey: subject) else { return nil }
-        open.values[index].state.apply(record, number: number, at: location)
+    mutating func apply(_ record: LocatedRecord) -> JournalledLine? {
+        let number = record.number
+        if let begun = JournalState.Message(begunBy: record) { open[number] = begun }
+        guard let subject = record.record.subject, let index = open.index(forKey: subject) else { return nil }
+        open.values[index].state.apply(record)
         let message = open.values[index]
         if message.state.isDelivered, !message.state.hasQueuedReply { open.remove(at: index) }
         if message.state.end == number { return message.inboundLine }

@@ -54,7 +54,7 @@ package struct EventCatchUp: Sendable {
     private var held: (number: UInt64, record: AppendedRecord, location: RecordLocation)?
     /// The events whose lines are being read.
     private var lookup: Lookup?
-    private var reading: (segment: UInt64, lines: SegmentLines)?
+    private var reading: SegmentLines?
     private var fold = LineFold()
     /// The conversations of the messages that had not ended in earlier segments.
     ///
@@ -214,7 +214,7 @@ package struct EventCatchUp: Sendable {
             let conversation =
                 record.meaning.conversation
                 ?? subject.flatMap { fold[$0]?.conversation ?? earlierConversations[$0] }
-            _ = fold.apply(record.meaning, number: number, at: location)
+            _ = fold.apply(LocatedRecord(record: record.meaning, number: number, location: location))
             guard let conversation, number >= first else { continue }
             next.events += StoreEvent.events(of: record, number: number, in: conversation)
                 .filter { !exclusion.contains($0.key) && isWanted($0) }
@@ -235,9 +235,9 @@ package struct EventCatchUp: Sendable {
         while true {
             if reading == nil {
                 guard let segment = segments.popFirst() else { return nil }
-                reading = (segment, try open(segment))
+                reading = try open(segment)
             }
-            guard let line = try reading?.lines.next() else {
+            guard let line = try reading?.next() else {
                 reading = nil
                 continue
             }
@@ -248,13 +248,13 @@ package struct EventCatchUp: Sendable {
             budget -= line.range.count
             reached = max(reached, line.record)
             // Another program wrote a line that is not JSON.
-            guard let (segment, lines) = reading,
+            guard let lines = reading,
                 let record = JournalRecord(lines.buffer[line.range], line.header)
             else { continue }
             let text = line.record < first ? [] : Array(lines.buffer[line.range])
             return (
                 line.record, AppendedRecord(meaning: record, body: text),
-                lines.location(of: line, in: segment)
+                lines.location(of: line)
             )
         }
     }
@@ -287,10 +287,7 @@ package struct EventCatchUp: Sendable {
         conversationSearch = nil
         while let line = try search.lines.next() {
             budget -= line.range.count
-            if let record = JournalRecord(search.lines.buffer[line.range], line.header) {
-                let location = search.lines.location(of: line, in: firstSegment)
-                _ = search.found.apply(record, number: line.record, at: location)
-            }
+            if let record = search.lines.record(of: line) { _ = search.found.apply(record) }
             if budget <= 0 {
                 conversationSearch = search
                 return false

@@ -52,7 +52,7 @@ final class DeliveryIndex: Sendable {
             segments = segments.filter { kept.contains($0.key) }
             defer { Self.dropOldest(&segments, keeping: maximumEvents) }
             var budget = budget
-            var later: [UInt64: [JournalMessages.Change]] = [:]
+            var later: [UInt64: [LocatedRecord]] = [:]
             var position = record
             // The records from this one on are in segments that the loop has visited.
             var end = UInt64.max
@@ -97,7 +97,7 @@ final class DeliveryIndex: Sendable {
 
     /// Visits the dead letters whose own segment was deleted, which a later segment has a copy of.
     private func visitCarried(
-        _ later: [UInt64: [JournalMessages.Change]], before record: UInt64,
+        _ later: [UInt64: [LocatedRecord]], before record: UInt64,
         _ visit: (JournalState.Message) throws(StoreError) -> Bool
     ) throws(StoreError) -> UInt64? {
         for (subject, changes) in later.sorted(by: { $0.key > $1.key }) where subject < record {
@@ -177,7 +177,7 @@ extension DeliveryIndex {
 
 extension JournalState.Message {
     /// Returns the message after the records of later segments.
-    fileprivate func changed(by later: [UInt64: [JournalMessages.Change]]) -> Self {
+    fileprivate func changed(by later: [UInt64: [LocatedRecord]]) -> Self {
         guard !later.isEmpty, let changes = later[state.record] else { return self }
         var message = self
         for change in changes { message.state.apply(change) }

@@ -3,7 +3,6 @@ import BusinessMessages
 
 /// The messages of one segment of the journal; when the segment has grown, only the appended part is read.
 struct SegmentEvents: Sendable {
-    private let segment: UInt64
     /// The messages, and the records about earlier ones.
     private(set) var messages = JournalMessages()
     /// Whether the messages are cached; otherwise only the records about earlier ones are.
@@ -17,7 +16,6 @@ struct SegmentEvents: Sendable {
     private var scan: SegmentScan
 
     init(_ segment: UInt64, abandoned: AbandonedRecords) {
-        self.segment = segment
         scan = SegmentScan(firstRecord: segment, abandoned: abandoned)
     }
 
@@ -33,16 +31,13 @@ struct SegmentEvents: Sendable {
     mutating func read(
         _ path: String, abandoned: AbandonedRecords, isLast: Bool
     ) throws(SystemError) -> Int {
-        if !isLoaded { self = SegmentEvents(segment, abandoned: abandoned) }
+        if !isLoaded { self = SegmentEvents(scan.segment, abandoned: abandoned) }
         let (begin, known) = (endBytes, messages.list.count)
         var lines = SegmentLines(try File(path, for: .reading), continuing: scan, at: endBytes)
         while let line = try lines.next() {
-            let location = lines.location(of: line, in: segment)
             // `SegmentLines` has verified the checksum, so the line is as the store wrote it.
-            if let record = JournalRecord(lines.buffer[line.range], line.header) {
-                messages.apply(record, number: line.record, at: location)
-            }
-            endBytes = Int(location.offset) + Int(location.lengthBytes) + 1
+            if let record = lines.record(of: line) { messages.apply(record) }
+            endBytes = lines.location(of: line).endBytes
             scan = lines.scan
         }
         for message in messages.list[known...] { latestAt = max(latestAt ?? message.at, message.at) }

@@ -79,9 +79,8 @@ package struct JournalFiles: Sendable {
         let base = try? SnapshotFile(configuration).restore(reader.segments[...]).get()
         var state = base?.state ?? RecoveredJournal(configuration)
         let covered = base?.lastRecord ?? 0
-        try reader.forEachRecord(from: base?.segments.last?.first ?? 0) {
-            record, number, location throws(StoreError) in
-            if number > covered { state.apply(record, number: number, at: location) }
+        try reader.forEachRecord(from: base?.segments.last?.first ?? 0) { record throws(StoreError) in
+            if record.number > covered { state.apply(record) }
         }
         let quarantined = reader.quarantined.first.map { StoreError.quarantined(file: directory + "/" + $0) }
         let conversations = state.state.assignments.shown.map { key, entry in
@@ -98,9 +97,7 @@ package struct JournalFiles: Sendable {
     ///
     /// Returns the first damage that was found, missing records or invalid lines; nil for an intact journal.
     @discardableResult
-    func forEachRecord(
-        _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
-    ) throws(StoreError) -> StoreError? {
+    func forEachRecord(_ body: (LocatedRecord) throws(StoreError) -> Void) throws(StoreError) -> StoreError? {
         var reader = try JournalReader(directory)
         try checkQuarantine(reader)
         try reader.forEachRecord(body)
@@ -134,9 +131,7 @@ package struct JournalFiles: Sendable {
     /// Computes the states of all messages from the whole journal, then calls `body` with each state in order.
     private func forEachState(_ body: (MessageState) throws -> Void) throws {
         var messages = JournalMessages()
-        let damage = try forEachRecord { record, number, location throws(StoreError) in
-            messages.apply(record, number: number, at: location)
-        }
+        let damage = try forEachRecord { record throws(StoreError) in messages.apply(record) }
         var copied = messages.copied[...]
         for message in messages.list {
             while let copy = copied.first, copy.state.record < message.state.record {

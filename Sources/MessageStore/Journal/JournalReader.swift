@@ -26,7 +26,7 @@ struct JournalReader {
     private(set) var lostNotes: Set<UInt64> = []
     private let directory: String
     /// The last segment with records that was read.
-    private var last: (segment: UInt64, scan: SegmentScan)?
+    private var last: SegmentScan?
 
     /// Lists the segments in a folder, and reads which records they declare abandoned.
     ///
@@ -68,37 +68,37 @@ struct JournalReader {
     /// Adds the assessment of a segment that was read, and finds records that are missing before the segment.
     ///
     /// The segments must be added in the order of ``segments``.
-    mutating func take(_ segment: UInt64, _ scan: SegmentScan) {
+    mutating func take(_ scan: SegmentScan) {
         // A segment without valid lines is skipped: the numbers of later records show which records are missing.
         guard scan.lines > 0 else { return }
         if let last {
-            judge(last.segment, last.scan, isLast: false)
-            if segment > last.scan.expected {
+            judge(last, isLast: false)
+            if scan.segment > last.expected {
                 // Behind an intact end, a whole segment is missing; its name is the number of its first record.
-                let (line, missing) = (last.scan.endLine, last.scan.expected)
-                for range in abandoned.remaining(in: missing...segment - 1) {
+                let (line, missing) = (last.endLine, last.expected)
+                for range in abandoned.remaining(in: missing...scan.segment - 1) {
                     losses.append(
                         Loss(records: range, segment: line > 0 ? last.segment : missing, line: line))
                 }
             }
         }
-        last = (segment, scan)
+        last = scan
     }
 
     /// Assesses the last segment; must be called after all segments were added.
     ///
     /// Only in the last segment, a power failure may explain a broken end.
     mutating func finish() {
-        if let last { judge(last.segment, last.scan, isLast: true) }
+        if let last { judge(last, isLast: true) }
         last = nil
     }
 
-    private mutating func judge(_ segment: UInt64, _ scan: SegmentScan, isLast: Bool) {
+    private mutating func judge(_ scan: SegmentScan, isLast: Bool) {
         let inside = isLast ? scan.losses : scan.lossesInside
-        losses += inside.map { Loss(records: $0.records, segment: segment, line: $0.line) }
+        losses += inside
         lostNotes.formUnion(scan.lostNotes)
         guard case .damaged(let line) = scan.verdict, inside.isEmpty else { return }
-        blemishes.append((segment, line))
+        blemishes.append((scan.segment, line))
     }
 
     /// Discards the findings so far, because a segment is missing.
@@ -115,7 +115,7 @@ struct JournalReader {
     /// Omits records that a running server is writing at the moment.
     mutating func forEachRecord(
         from first: UInt64 = 0,
-        _ body: (JournalRecord, UInt64, RecordLocation) throws(StoreError) -> Void
+        _ body: (LocatedRecord) throws(StoreError) -> Void
     ) throws(StoreError) {
         for segment in segments where segment >= first {
             var lines: SegmentLines
@@ -127,13 +127,14 @@ struct JournalReader {
                 takeMissing()
                 continue
             }
-            while let line = try next(&lines, of: segment) {
+            while let line = try StoreError.naming(path(segment), { () throws(SystemError) in try lines.next() })
+            {
                 // A line with a correct checksum that is not JSON was written by another program, and is
                 // skipped.
-                guard let record = JournalRecord(lines.buffer[line.range], line.header) else { continue }
-                try body(record, line.record, lines.location(of: line, in: segment))
+                guard let record = lines.record(of: line) else { continue }
+                try body(record)
             }
-            take(segment, lines.scan)
+            take(lines.scan)
         }
         finish()
     }
@@ -151,8 +152,7 @@ struct JournalReader {
                 var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
                 var last: (record: UInt64, segment: UInt64, endBytes: Int)?
                 while let line = try lines.next() {
-                    let place = lines.location(of: line, in: segment)
-                    last = (line.record, segment, Int(place.offset) + Int(place.lengthBytes) + 1)
+                    last = (line.record, segment, lines.location(of: line).endBytes)
                 }
                 if let last { return last }
             } catch {
@@ -160,10 +160,5 @@ struct JournalReader {
             }
         }
         return nil
-    }
-
-    private func next(_ lines: inout SegmentLines, of segment: UInt64) throws(StoreError) -> SegmentScan.Line?
-    {
-        try StoreError.naming(path(segment)) { () throws(SystemError) in try lines.next() }
     }
 }

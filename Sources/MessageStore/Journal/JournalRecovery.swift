@@ -114,14 +114,14 @@ struct JournalRecovery {
     }
 
     private mutating func apply(_ records: SegmentRecords) throws(StoreError) {
-        if records.isForeign { throw .damaged(file: path(records.segment), line: 0) }
-        reader.take(records.segment, records.scan)
+        if records.isForeign { throw .damaged(file: path(records.scan.segment), line: 0) }
+        reader.take(records.scan)
         if let end = records.end { segments.append(end) }
         last = max(last, records.entries.last?.number ?? 0)
         let isBehindLoss = !reader.losses.isEmpty || !records.scan.lossesInside.isEmpty
         for entry in records.entries where entry.number > covered {
             if isBehindLoss { damage.take(entry.record) }
-            state.apply(entry.record, number: entry.number, at: entry.location)
+            state.apply(entry)
         }
         didAdvance()
     }
@@ -140,7 +140,7 @@ struct JournalRecovery {
                 file.dropCache()
                 var lines = SegmentLines(file, firstRecord: segment, abandoned: reader.abandoned)
                 var last: RecordLocation?
-                while let line = try lines.next() { last = lines.location(of: line, in: segment) }
+                while let line = try lines.next() { last = lines.location(of: line) }
                 if lines.scan.verdict == .sound, let last { try cutPrepared(segment, behind: last) }
                 return lines.scan
             }
@@ -167,8 +167,7 @@ struct JournalRecovery {
     /// Removes the preallocated blank lines after the last record, so that later starts do not read them.
     private func cutPrepared(_ segment: UInt64, behind last: RecordLocation) throws(SystemError) {
         let file = try File(path(segment), for: .overwriting)
-        let endBytes = Int(last.offset) + Int(last.lengthBytes) + 1
-        if endBytes < (try file.sizeBytes()) { try file.truncate(to: endBytes) }
+        if last.endBytes < (try file.sizeBytes()) { try file.truncate(to: last.endBytes) }
     }
 
     /// Writes the intact lines to a new file that replaces the segment.

@@ -19,8 +19,9 @@ struct JournalState: Sendable {
         var places: [JournalSnapshot.Line] = []
 
         /// Creates the event that begins with this record; nil when no event begins with it.
-        init?(begunBy record: JournalRecord, number: UInt64, at location: RecordLocation) {
-            switch record {
+        init?(begunBy record: LocatedRecord) {
+            let (number, location) = (record.number, record.location)
+            switch record.record {
             case .message(let message):
                 conversation = message.conversation
                 at = message.at ?? Timestamp(milliseconds: 0)
@@ -38,11 +39,11 @@ struct JournalState: Sendable {
         }
 
         /// Creates the dead letter whose copy this record is; nil for any other record.
-        init?(copiedBy record: JournalRecord, at location: RecordLocation) {
-            guard case .carried(let of, let reply, let conversation, let at) = record else { return nil }
+        init?(copiedBy record: LocatedRecord) {
+            guard case .carried(let of, let reply, let conversation, let at) = record.record else { return nil }
             self.conversation = conversation
             self.at = at ?? Timestamp(milliseconds: 0)
-            state = MessageState(carried: of, reply: reply, at: location)
+            state = MessageState(carried: of, reply: reply, at: record.location)
         }
     }
 
@@ -72,16 +73,16 @@ struct JournalState: Sendable {
     /// Restores the state from a snapshot, and from the records of the snapshot's open lines in order.
     ///
     /// `first` is the first segment that still exists: the messages of earlier segments are dropped.
-    init(_ snapshot: JournalSnapshot, first: UInt64, records: [(JournalRecord, JournalSnapshot.Line)]) {
+    init(_ snapshot: JournalSnapshot, first: UInt64, lines: [LocatedRecord]) {
         isRestoring = true
         var last: UInt64 = 0
         // A line that concerns two messages is listed twice, but must be applied once.
-        for (record, line) in records where line.record > last {
-            apply(record, number: line.record, at: line.location)
-            last = line.record
+        for line in lines where line.number > last {
+            apply(line)
+            last = line.number
         }
         isRestoring = false
-        let messages = Set(records.map(\.1.message))
+        let messages = Set(snapshot.openLines.map(\.message))
         open = open.filter { messages.contains($0.key) }
         nextRecord = snapshot.nextRecord
         isUnsynced = snapshot.isUnsynced
@@ -123,49 +124,47 @@ struct JournalState: Sendable {
     ///
     /// `now` is the time of arrival in a running store; nil means the time in the record. With `isRepeated`, the record is a
     /// message that repeats an unfinished one; it begins no event.
-    mutating func apply(
-        _ record: JournalRecord, number: UInt64, at location: RecordLocation, now: Timestamp? = nil,
-        isRepeated: Bool = false
-    ) {
+    mutating func apply(_ record: LocatedRecord, now: Timestamp? = nil, isRepeated: Bool = false) {
+        let (number, segment) = (record.number, record.location.segment)
         skip(to: number + 1)
-        if now != nil { ledger.begin(location.segment, at: nil) }
-        switch record {
+        if now != nil { ledger.begin(segment, at: nil) }
+        switch record.record {
         case .message(let message):
-            recordArrival(at: message.at ?? .now(), in: location.segment, now: now)
-            assignments.apply(message, by: number, in: location.segment)
+            recordArrival(at: message.at ?? .now(), in: segment, now: now)
+            assignments.apply(message, by: number, in: segment)
             if let replayed = message.replayOf {
                 ledger.recordDecision(about: DeadLetter(replayed, reply: message.retriedReply))
             }
-            if !isRepeated { begin(record, number: number, at: location) }
+            if !isRepeated { begin(record) }
         case .checkpoint(let through):
             recordCheckpoint(through: through)
         case .unsynced: isUnsynced = true
-        case .segment(let at): ledger.begin(location.segment, at: at)
+        case .segment(let at): ledger.begin(segment, at: at)
         case .dropped(let message, let reply): ledger.recordDecision(about: DeadLetter(message, reply: reply))
         case .carried(let message, let reply, let conversation, _):
             let letter = DeadLetter(message, reply: reply)
             // In a running store, an operator may have decided before the copy was written.
             if now == nil || ledger.deadLetters[letter] != nil {
-                ledger.recordDeadLetter(letter, of: conversation.business, in: location.segment)
+                ledger.recordDeadLetter(letter, of: conversation.business, in: segment)
             }
         case .resolved(let of, _):
             guard let message = open[of], message.state.awaitsReference else { break }
-            change(of, record, number: number, at: location)
+            change(of, record)
             assignments.apply(resolved: open[of] ?? message, by: number)
-        case .files(let of): change(of, record, number: number, at: location)
-        case .began(let began): change(began.of, record, number: number, at: location)
-        case .attempt(let attempt): change(attempt.of, record, number: number, at: location)
-        case .replyAttempt(let attempt): change(attempt.of, record, number: number, at: location)
+        case .files(let of): change(of, record)
+        case .began(let began): change(began.of, record)
+        case .attempt(let attempt): change(attempt.of, record)
+        case .replyAttempt(let attempt): change(attempt.of, record)
         case .outcome(let outcome):
-            decide(outcome, record, number: number, at: location)
+            decide(outcome, record)
             if let handOff = outcome.handOff {
-                assignments.apply(handOff: handOff, by: number, in: location.segment)
+                assignments.apply(handOff: handOff, by: number, in: segment)
             }
-        case .reply(let reply): end(reply, record, number: number, at: location)
-        case .finished(let finished): end(finished, record, number: number, at: location)
+        case .reply(let reply): end(reply, record)
+        case .finished(let finished): end(finished, record)
         case .erased(let erased):
-            if erased.key != nil { recordArrival(at: erased.at ?? .now(), in: location.segment, now: now) }
-        case .assignment(let record): assignments.apply(record, by: number, in: location.segment)
+            if erased.key != nil { recordArrival(at: erased.at ?? .now(), in: segment, now: now) }
+        case .assignment(let record): assignments.apply(record, by: number, in: segment)
         case .other: break
         }
         assignments.dropOldest(except: open)
@@ -207,11 +206,13 @@ struct JournalState: Sendable {
         ledger.begin(segment, at: now ?? at)
     }
 
-    private mutating func begin(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
-        guard var message = Message(begunBy: record, number: number, at: location) else { return }
-        ledger.recordOpen(1, in: location.segment)
-        message.places = [JournalSnapshot.Line(message: number, record: number, location: location)]
-        open[number] = message
+    private mutating func begin(_ record: LocatedRecord) {
+        guard var message = Message(begunBy: record) else { return }
+        ledger.recordOpen(1, in: record.location.segment)
+        message.places = [
+            JournalSnapshot.Line(message: record.number, record: record.number, location: record.location)
+        ]
+        open[record.number] = message
     }
 
     /// Applies a record to its message in place, because a copy would cost more than the change.
@@ -219,51 +220,45 @@ struct JournalState: Sendable {
     /// Returns nil, and does nothing, when the message is unknown or `isApplied` returns false.
     @discardableResult
     private mutating func change(
-        _ message: UInt64, _ record: JournalRecord, number: UInt64, at location: RecordLocation,
-        if isApplied: (MessageState) -> Bool = { _ in true }
+        _ message: UInt64, _ record: LocatedRecord, if isApplied: (MessageState) -> Bool = { _ in true }
     ) -> (segment: UInt64, conversation: ConversationKey, hasDelivery: Bool)? {
         guard let index = open.index(forKey: message) else { return nil }
         open.values[index].places.append(
-            JournalSnapshot.Line(message: message, record: number, location: location))
+            JournalSnapshot.Line(message: message, record: record.number, location: record.location))
         guard isApplied(open.values[index].state) else { return nil }
-        open.values[index].state.apply(record, number: number, at: location)
+        open.values[index].state.apply(record)
         return (
             open.values[index].state.location.segment, open.values[index].conversation,
             open.values[index].state.outboundKind == nil
         )
     }
 
-    private mutating func decide(
-        _ outcome: JournalRecord.Outcome, _ record: JournalRecord, number: UInt64, at location: RecordLocation
-    ) {
-        let decided = change(outcome.of, record, number: number, at: location) { !$0.isDecided }
+    private mutating func decide(_ outcome: JournalRecord.Outcome, _ record: LocatedRecord) {
+        let decided = change(outcome.of, record) { !$0.isDecided }
         // Replies are counted in the segment of their message, because an outcome cannot be used without the
         // message.
         if let decided { ledger.recordOpen(outcome.replies, in: decided.segment) }
     }
 
     /// Ends a reply, and adds the event that reports its failure, if the record says that it is reported.
-    private mutating func end(
-        _ reply: JournalRecord.Reply, _ record: JournalRecord, number: UInt64, at location: RecordLocation
-    ) {
+    private mutating func end(_ reply: JournalRecord.Reply, _ record: LocatedRecord) {
+        let number = record.number
         // The answered message may be unknown, because its segment was deleted, while the failure is not
         // reported to the handler yet.
         let isKnown = open[reply.of] != nil
-        let done = change(reply.of, record, number: number, at: location) { $0.isQueued(reply.index) }
+        let done = change(reply.of, record) { $0.isQueued(reply.index) }
         if let done {
             ended.append((number, reply.of))
             let letter = reply.result.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
             ledger.recordEnd(in: done.segment, deadLetter: letter, of: done.conversation.business, by: number)
         }
-        if done != nil || isRestoring || !isKnown { begin(record, number: number, at: location) }
+        if done != nil || isRestoring || !isKnown { begin(record) }
     }
 
-    private mutating func end(
-        _ finished: JournalRecord.Finished, _ record: JournalRecord, number: UInt64,
-        at location: RecordLocation
-    ) {
+    private mutating func end(_ finished: JournalRecord.Finished, _ record: LocatedRecord) {
+        let number = record.number
         let queued = open[finished.of]?.state.queuedReplies ?? []
-        let done = change(finished.of, record, number: number, at: location) { $0.end == nil }
+        let done = change(finished.of, record) { $0.end == nil }
         guard let done else { return }
         ended.append((number, finished.of))
         if finished.result.reachedHandler { assignments.finish(finished.of, of: done.conversation) }

@@ -67,28 +67,25 @@ struct MessageState: Sendable {
         replies = [ReplyState(decidedAt: message.at ?? Timestamp(milliseconds: 0))]
     }
 
-    /// Creates the event of a failed reply from the record that ended the reply.
-    init(failureIn record: UInt64, at location: RecordLocation) {
+    private init(_ record: UInt64, at location: RecordLocation, isCarried: Bool, act: ReceivedMessage.Act) {
         self.record = record
         self.location = location
-        isCarried = false
+        self.isCarried = isCarried
         replayOf = nil
         outboundKind = nil
-        isReplyFailure = true
-        act = .neither
+        isReplyFailure = !isCarried
+        self.act = act
         awaitsReference = false
+    }
+
+    /// Creates the event of a failed reply from the record that ended the reply.
+    init(failureIn record: UInt64, at location: RecordLocation) {
+        self.init(record, at: location, isCarried: false, act: .neither)
     }
 
     /// Creates the state from the copy of a dead letter, which is an event or one of its replies.
     init(carried record: UInt64, reply index: Int?, at location: RecordLocation) {
-        self.record = record
-        self.location = location
-        isCarried = true
-        replayOf = nil
-        outboundKind = nil
-        isReplyFailure = false
-        act = .writes
-        awaitsReference = false
+        self.init(record, at: location, isCarried: true, act: .writes)
         guard let index else { return }
         status = .handled
         addCarried(index, at: location)
@@ -127,8 +124,9 @@ struct MessageState: Sendable {
     var lastEnd: UInt64 { replies.reduce(end ?? 0) { max($0, $1.end?.record ?? 0) } }
 
     /// Applies a later record; a second record of the same change has no effect.
-    mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
-        switch record {
+    mutating func apply(_ record: LocatedRecord) {
+        let (number, location) = (record.number, record.location)
+        switch record.record {
         case .resolved(_, let act) where resolved == nil:
             awaitsReference = false
             self.act = act

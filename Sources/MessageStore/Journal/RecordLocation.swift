@@ -8,6 +8,16 @@ struct RecordLocation: Hashable, Sendable {
     let offset: UInt32
     /// The line's length without its line feed.
     let lengthBytes: UInt32
+
+    /// The offset after the line's line feed.
+    var endBytes: Int { Int(offset) + Int(lengthBytes) + 1 }
+}
+
+/// A record of the journal, with its number and its place.
+struct LocatedRecord: Sendable {
+    let record: JournalRecord
+    let number: UInt64
+    let location: RecordLocation
 }
 
 /// A record that is on disk.

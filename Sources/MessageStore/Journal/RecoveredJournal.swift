@@ -16,8 +16,8 @@ struct RecoveredJournal: Sendable {
     }
 
     /// Restores the state from a snapshot, as ``JournalState`` does.
-    init(_ snapshot: JournalSnapshot, first: UInt64, records: [(JournalRecord, JournalSnapshot.Line)]) {
-        state = JournalState(snapshot, first: first, records: records)
+    init(_ snapshot: JournalSnapshot, first: UInt64, lines: [LocatedRecord]) {
+        state = JournalState(snapshot, first: first, lines: lines)
         index = snapshot.index
         index.forget(before: first)
     }
@@ -38,11 +38,13 @@ struct RecoveredJournal: Sendable {
     var unwritten: [JournalState.Message] { state.messages { $0.kind != nil || $0.isReplyFailure } }
 
     /// Applies a record; a record of an unknown type has no effect.
-    mutating func apply(_ record: JournalRecord, number: UInt64, at location: RecordLocation) {
+    mutating func apply(_ record: LocatedRecord) {
         // While the first of two messages with the same identity is unfinished, the second is ignored. If the first
         // has ended, the second was accepted as a new message after the index had dropped the first.
-        let first = record.identity.flatMap { index.recover($0.key, record: number, at: $0.at ?? .now()) }
+        let first = record.record.identity.flatMap {
+            index.recover($0.key, record: record.number, at: $0.at ?? .now())
+        }
         let isRepeated = first.flatMap { state[$0]?.state.isUnended } ?? false
-        state.apply(record, number: number, at: location, isRepeated: isRepeated)
+        state.apply(record, isRepeated: isRepeated)
     }
 }

@@ -96,10 +96,17 @@ struct SegmentLines {
     }
 
     /// Returns the place of a line in the segment.
-    func location(of line: SegmentScan.Line, in segment: UInt64) -> RecordLocation {
+    func location(of line: SegmentScan.Line) -> RecordLocation {
         RecordLocation(
-            segment: segment, offset: UInt32(origin + line.range.lowerBound),
+            segment: scan.segment, offset: UInt32(origin + line.range.lowerBound),
             lengthBytes: UInt32(line.range.count))
+    }
+
+    /// Parses the line that was returned last; nil when it is not JSON, so that another program wrote it.
+    func record(of line: SegmentScan.Line) -> LocatedRecord? {
+        JournalRecord(buffer[line.range], line.header).map {
+            LocatedRecord(record: $0, number: line.record, location: location(of: line))
+        }
     }
 
     /// Returns the bytes before the next line feed; at the end of the file, the bytes that no line feed

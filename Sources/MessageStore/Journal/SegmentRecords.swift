@@ -2,11 +2,7 @@ import BalloonPOSIX
 
 /// The records of one segment, read from its file.
 struct SegmentRecords: Sendable {
-    /// A record with its number and place.
-    typealias Entry = (record: JournalRecord, number: UInt64, location: RecordLocation)
-
-    let segment: UInt64
-    private(set) var entries: [Entry] = []
+    private(set) var entries: [LocatedRecord] = []
     private(set) var scan: SegmentScan
     /// The last record's end in the file and its checksum; nil when the segment has no records.
     private(set) var end: JournalSnapshot.Segment?
@@ -14,27 +10,21 @@ struct SegmentRecords: Sendable {
     private(set) var isForeign = false
 
     /// Reads a segment's file.
-    ///
-    /// Stops after the record `last`.
-    init(
-        _ path: String, segment: UInt64, abandoned: AbandonedRecords, through last: UInt64 = .max
-    ) throws(SystemError) {
-        self.segment = segment
+    init(_ path: String, segment: UInt64, abandoned: AbandonedRecords) throws(SystemError) {
         let file = try File(path, for: .reading)
         var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
         entries.reserveCapacity(try file.sizeBytes() / 512)
         while let line = try lines.next() {
-            guard let record = JournalRecord(lines.buffer[line.range], line.header) else {
+            guard let record = lines.record(of: line) else {
                 isForeign = true
                 break
             }
-            if line.record > last { break }
-            entries.append((record, line.record, lines.location(of: line, in: segment)))
+            entries.append(record)
         }
         if let location = entries.last?.location {
             let line = try file.read(at: Int(location.offset), count: Int(location.lengthBytes))
             end = JournalSnapshot.Segment(
-                first: segment, endBytes: Int(location.offset) + line.count + 1,
+                first: segment, endBytes: location.endBytes,
                 checksum: JournalLine.checksum(of: line[...]) ?? 0)
         }
         scan = lines.scan

@@ -28,13 +28,8 @@ struct SegmentScan: Sendable {
         case damaged(line: Int)
     }
 
-    /// A range of lost records that were on disk once.
-    struct Loss: Hashable, Sendable {
-        let records: ClosedRange<UInt64>
-        /// The line at which the loss was detected.
-        let line: Int
-    }
-
+    /// The number in the segment's name.
+    let segment: UInt64
     private(set) var verdict = Verdict.sound
     /// The number of valid lines.
     private(set) var lines = 0
@@ -45,13 +40,13 @@ struct SegmentScan: Sendable {
     /// The record number that the next line should have.
     private(set) var expected: UInt64
     /// The losses that a power failure cannot explain.
-    private(set) var losses: [Loss] = []
+    private(set) var losses: [JournalReader.Loss] = []
     /// The lost records that were not messages, which their broken lines still show.
     private(set) var lostNotes: Set<UInt64> = []
 
     private let abandoned: AbandonedRecords
     /// The missing records that a power failure explains if no later batch follows.
-    private var gaps: [Loss] = []
+    private var gaps: [JournalReader.Loss] = []
     /// The first of these missing records, and the line at which it was detected.
     private var firstMissing: (record: UInt64, line: Int)?
     /// The batch of the lines after the first missing record.
@@ -59,7 +54,7 @@ struct SegmentScan: Sendable {
 
     /// Starts the assessment of the segment whose name has the number `firstRecord`.
     init(firstRecord: UInt64, abandoned: AbandonedRecords) {
-        expected = firstRecord
+        (segment, expected) = (firstRecord, firstRecord)
         self.abandoned = abandoned
     }
 
@@ -102,7 +97,9 @@ struct SegmentScan: Sendable {
         if header.record > expected {
             let missing = abandoned.remaining(in: expected...header.record - 1)
             if !missing.isEmpty { miss(expected, at: number, cut: false) }
-            gaps += missing.map { Loss(records: $0, line: firstMissing?.line ?? number) }
+            gaps += missing.map {
+                JournalReader.Loss(records: $0, segment: segment, line: firstMissing?.line ?? number)
+            }
         }
         judgeGaps(before: header)
         if !isComplete || start > piece.lowerBound, verdict == .sound { verdict = .powerCut(line: number) }
@@ -154,7 +151,7 @@ struct SegmentScan: Sendable {
     var endLine: Int { if case .powerCut(let line) = verdict { line } else { 0 } }
 
     /// The losses if this is not the last segment: then a power failure explains none of them.
-    var lossesInside: [Loss] {
+    var lossesInside: [JournalReader.Loss] {
         if case .sound = verdict { return losses }
         return losses + gaps
     }

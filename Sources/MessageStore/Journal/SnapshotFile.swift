@@ -114,12 +114,12 @@ struct SnapshotFile: Sendable {
                 return .failure(Misfit(reason: "a segment has changed"))
             }
         }
-        guard let records = openRecords(snapshot) else {
+        guard let lines = openLines(of: snapshot) else {
             return .failure(Misfit(reason: "the record of an unfinished message is at another place"))
         }
         return .success(
             Restored(
-                state: RecoveredJournal(snapshot, first: first, records: records),
+                state: RecoveredJournal(snapshot, first: first, lines: lines),
                 lastRecord: snapshot.lastRecord, segments: Array(kept)))
     }
 
@@ -136,16 +136,16 @@ struct SnapshotFile: Sendable {
             && JournalLine.checksum(of: tail.dropLast()) == segment.checksum
     }
 
-    private func openRecords(_ snapshot: JournalSnapshot) -> [(JournalRecord, JournalSnapshot.Line)]? {
+    private func openLines(of snapshot: JournalSnapshot) -> [LocatedRecord]? {
         let reader = SegmentReader(directory: journal)
-        var records: [(JournalRecord, JournalSnapshot.Line)] = []
+        var records: [LocatedRecord] = []
         for line in snapshot.openLines {
             // A damaged line does not match.
             guard let bytes = try? reader.bytes(at: line.location),
                 let header = JournalLine.header(of: bytes[...]), header.record == line.record,
                 let record = JournalRecord(bytes[...], header)
             else { return nil }
-            records.append((record, line))
+            records.append(LocatedRecord(record: record, number: line.record, location: line.location))
         }
         return records
     }

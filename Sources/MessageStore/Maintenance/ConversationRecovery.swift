@@ -40,9 +40,8 @@ struct ConversationRecovery: Sendable {
     private func writeAnew(_ unfinished: [Lease], finishedAfter checkpoint: UInt64) throws(StoreError) {
         var journalled: [ConversationName: [JournalledLine]] = [:]
         var fold = LineFold()
-        try files.forEachRecord { record, number, location throws(StoreError) in
-            guard let line = fold.apply(record, number: number, at: location), number > checkpoint
-            else { return }
+        try files.forEachRecord { record throws(StoreError) in
+            guard let line = fold.apply(record), record.number > checkpoint else { return }
             journalled[conversations.name(of: line.conversation), default: []].append(line)
         }
         // An earlier process may have written the lines of unfinished messages, or may have ended just

@@ -44,10 +44,11 @@ struct IndexVerification: Sendable {
     }
 
     /// Applies a record of the journal; must be called for all records in order, before `fold` applies the record.
-    mutating func apply(_ record: JournalRecord, number: UInt64, _ fold: LineFold) {
+    mutating func apply(_ located: LocatedRecord, _ fold: LineFold) {
+        let record = located.record
         guard let through else { return }
         checkpoint = max(checkpoint, record.checkpoint ?? 0)
-        guard number > through else { return }
+        guard located.number > through else { return }
         addUnfinished(fold)
         let key = record.conversation ?? record.subject.flatMap { fold[$0]?.conversation }
         if let key { recent.insert(key.digest) }
@@ -100,10 +101,10 @@ struct IndexVerification: Sendable {
         addUnfinished(fold)
         var (found, fold) = (self, fold)
         var journal = try JournalReader(data.journal)
-        try journal.forEachRecord { record, number, location throws(StoreError) in
-            guard number > lastRecord else { return }
-            found.apply(record, number: number, fold)
-            _ = fold.apply(record, number: number, at: location)
+        try journal.forEachRecord { record throws(StoreError) in
+            guard record.number > lastRecord else { return }
+            found.apply(record, fold)
+            _ = fold.apply(record)
         }
         let missed = behind.filter { !found.recent.contains($0.digest.first) }
         return (wrong + missed).map(\.path).sorted().map {

@@ -57,8 +57,8 @@ extension Store {
         // The list is made before the journal is read: a delivery that finishes in between is in the list, in
         // the journal, or in both.
         let unfinished = scheduler.all
-        try files.forEachRecord { record, number, location throws(StoreError) in
-            guard let line = fold.apply(record, number: number, at: location) else { return }
+        try files.forEachRecord { record throws(StoreError) in
+            guard let line = fold.apply(record) else { return }
             // A reply may end before the delivery of its message does, but the message's line must precede
             // the reply's line.
             let answered = try line.answered?.entries(from: reader) ?? []

@@ -106,9 +106,9 @@ extension SegmentLines {
         let file = try File(path, for: .overwriting)
         var end = 0
         while let line = try lines.next() {
-            let place = lines.location(of: line, in: firstRecord)
+            let place = lines.location(of: line)
             try file.blank(end..<Int(place.offset))
-            end = Int(place.offset) + Int(place.lengthBytes) + 1
+            end = place.endBytes
         }
         // A snapshot counts a segment as changed when something follows its last line.
         if end < (try file.sizeBytes()) { try file.truncate(to: end) }

@@ -86,15 +86,15 @@ package struct StoreVerification: Sendable {
         var last: UInt64 = 0
         var journal = try JournalReader(data.journal)
         var seen: Set<UInt64> = []
-        try journal.forEachRecord { record, number, location throws(StoreError) in
+        try journal.forEachRecord { record throws(StoreError) in
             records += 1
-            seen.insert(location.segment)
-            last = max(last, number)
-            if let through = record.checkpoint { expected.recordCheckpoint(through: through) }
-            index?.apply(record, number: number, fold)
-            if let line = fold.apply(record, number: number, at: location) {
+            seen.insert(record.location.segment)
+            last = max(last, record.number)
+            if let through = record.record.checkpoint { expected.recordCheckpoint(through: through) }
+            index?.apply(record, fold)
+            if let line = fold.apply(record) {
                 for entry in try line.entries(from: reader) {
-                    expected.insert(entry, finishedBy: number)
+                    expected.insert(entry, finishedBy: record.number)
                 }
             }
         }

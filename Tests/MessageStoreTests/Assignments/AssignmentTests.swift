@@ -555,9 +555,10 @@ extension JournalState {
             let key = ConversationKey(business: business, customer: CustomerID("c\(number)"))
             let closed = Assignment(state: .closed, record: 0)
             apply(
-                .assignment(AssignmentRecord(conversation: key, assignment: closed, endedIn: nil)),
-                number: UInt64(100 + number),
-                at: RecordLocation(segment: 1, offset: 0, lengthBytes: 0))
+                LocatedRecord(
+                    record: .assignment(AssignmentRecord(conversation: key, assignment: closed, endedIn: nil)),
+                    number: UInt64(100 + number),
+                    location: RecordLocation(segment: 1, offset: 0, lengthBytes: 0)))
         }
     }
 }

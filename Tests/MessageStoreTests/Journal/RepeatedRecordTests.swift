@@ -31,6 +31,10 @@ struct RepeatedRecordTests {
         RecordLocation(segment: 1, offset: UInt32(number), lengthBytes: 10)
     }
 
+    private func located(_ record: JournalRecord, _ number: UInt64) -> LocatedRecord {
+        LocatedRecord(record: record, number: number, location: location(number))
+    }
+
     private func message() -> MessageState {
         let conversation = ConversationKey(business: business, customer: customer)
         return MessageState(
@@ -45,9 +49,9 @@ struct RepeatedRecordTests {
         var state = message()
         for (index, record) in Self.records.enumerated() {
             let number = UInt64(3 + 2 * index)
-            state.apply(record, number: number, at: location(number))
+            state.apply(located(record, number))
             let once = "\(state)"
-            state.apply(record, number: number + 1, at: location(number + 1))
+            state.apply(located(record, number + 1))
             #expect("\(state)" == once, "\(record)")
         }
         #expect(state.attempts == 3)
@@ -58,11 +62,11 @@ struct RepeatedRecordTests {
     @Test func `all records of a message written twice change nothing the second time`() {
         var state = message()
         for (index, record) in Self.records.enumerated() {
-            state.apply(record, number: UInt64(3 + index), at: location(UInt64(3 + index)))
+            state.apply(located(record, UInt64(3 + index)))
         }
         let once = "\(state)"
         for (index, record) in Self.records.enumerated() {
-            state.apply(record, number: UInt64(33 + index), at: location(UInt64(33 + index)))
+            state.apply(located(record, UInt64(33 + index)))
         }
         #expect("\(state)" == once)
     }
