@@ -238,31 +238,22 @@ enum JournalBody {
 
     /// `{"type":"attempt","of":12,"attempt":1,"at":"…","next":"…","parked":true}`: a delivery's attempt ended
     /// without an outcome; the next attempt is at `next`, and the delivery may be parked until then.
+    ///
+    /// `"crashed":true` instead of `next` means that the process crashed during this attempt.
     static func attempt(
-        of record: UInt64, _ attempt: Int, at: Timestamp, next: Timestamp, isParked: Bool
+        of record: UInt64, _ attempt: Int, at: Timestamp, next: Timestamp?, isParked: Bool = false
     ) -> AppendedRecord {
-        self.record(
-            .attempt(.init(of: record, number: attempt, isCrash: false, isParked: isParked, next: next)),
+        let isCrash = next == nil
+        return self.record(
+            .attempt(.init(of: record, number: attempt, isCrash: isCrash, isParked: isParked, next: next)),
             "attempt"
         ) {
             $0.field("of", Int(record))
             $0.field("attempt", attempt)
             $0.field("at", at)
-            $0.field("next", next)
+            if let next { $0.field("next", next) }
             if isParked { $0.field("parked", true) }
-        }
-    }
-
-    /// `{"type":"attempt","of":12,"attempt":1,"at":"…","crashed":true}`: the process crashed during this
-    /// attempt.
-    static func crashedAttempt(of record: UInt64, _ attempt: Int, at: Timestamp) -> AppendedRecord {
-        self.record(
-            .attempt(.init(of: record, number: attempt, isCrash: true, isParked: false, next: nil)), "attempt"
-        ) {
-            $0.field("of", Int(record))
-            $0.field("attempt", attempt)
-            $0.field("at", at)
-            $0.field("crashed", true)
+            if isCrash { $0.field("crashed", true) }
         }
     }
 

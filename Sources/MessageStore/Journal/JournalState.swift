@@ -196,7 +196,7 @@ struct JournalState: Sendable {
         deliveries.sorted().compactMap { record in
             guard let found = open[record]?.state, !found.isDecided, !found.isDelivered else { return nil }
             return (
-                JournalBody.crashedAttempt(of: record, Int(found.attempts) + 1, at: .now()), found.location
+                JournalBody.attempt(of: record, Int(found.attempts) + 1, at: .now(), next: nil), found.location
             )
         }
     }

@@ -82,7 +82,7 @@ struct AppendedRecordTests {
         JournalBody.replyAttempt(of: ReplyID(record: 12, index: 1), 2, at: at, next: at),
         JournalBody.attempt(of: 12, 2, at: at, next: at, isParked: true),
         JournalBody.attempt(of: 12, 2, at: at, next: at, isParked: false),
-        JournalBody.crashedAttempt(of: 12, 2, at: at),
+        JournalBody.attempt(of: 12, 2, at: at, next: nil),
         JournalBody.finished(of: 12, kind: .text, .handled, attempts: 2, at: at),
         JournalBody.finished(of: 12, kind: nil, .failed(reason: "no"), at: at),
         JournalBody.finished(of: 12, kind: .form, .refused(refused), at: at),
