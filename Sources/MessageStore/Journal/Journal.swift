@@ -27,14 +27,6 @@ final class Journal: Sendable {
         let completion: @Sendable () -> Void
     }
 
-    /// A batch of entries, and the requests that are complete after the batch.
-    fileprivate struct Round {
-        let entries: [JournalEntry]
-        let requests: [Request]
-
-        var rotates: Bool { requests.contains { $0.rotates } }
-    }
-
     fileprivate struct Waiting {
         var entries: [JournalEntry] = []
         /// The entries of the batch that is being written, until its result was reported.
@@ -134,10 +126,7 @@ final class Journal: Sendable {
         }
         if let refusal { throw refusal }
         if schedules { queue.async { self.drain() } }
-        if arms {
-            queue.asyncAfter(deadline: .now() + lazyDelay.dispatchInterval) { [weak self] in self?.writeLazy()
-            }
-        }
+        if arms { armLazy() }
     }
 
     /// Appends a record and waits until it is on disk.
@@ -258,22 +247,22 @@ final class Journal: Sendable {
 
     /// Writes batches until no caller waits, and completes the requests between them.
     private func drain() {
-        while let round = waiting.withLock({ $0.nextRound() }) {
-            let isRotated = begin(round)
+        while let (entries, requests) = waiting.withLock({ $0.nextBatch() }) {
+            let isRotated = begin(requests)
             // A new segment is written even without records, so that its first lines are on disk.
-            if isRotated || !round.entries.isEmpty { commit(round.entries) }
-            for request in round.requests { request.completion() }
+            if isRotated || !entries.isEmpty { commit(entries) }
+            for request in requests { request.completion() }
         }
         rearm()
         prepare()
     }
 
     /// Ends the current segment when a request asks for it; returns whether a new segment must be written.
-    private func begin(_ round: Round) -> Bool {
-        let abandoned = round.requests.flatMap(\.abandoned)
+    private func begin(_ requests: [Request]) -> Bool {
+        let abandoned = requests.flatMap(\.abandoned)
         return writer.withLock { writer in
-            if round.requests.contains(where: \.endsSegment), writer.endIfUsed() { return true }
-            if abandoned.isEmpty { return round.rotates && writer.endIfOld() }
+            if requests.contains(where: \.endsSegment), writer.endIfUsed() { return true }
+            if abandoned.isEmpty { return requests.contains(where: \.rotates) && writer.endIfOld() }
             writer.declare(abandoned)
             return true
         }
@@ -295,6 +284,10 @@ final class Journal: Sendable {
         if !entries.isEmpty { commit(entries) }
     }
 
+    private func armLazy() {
+        queue.asyncAfter(deadline: .now() + lazyDelay.dispatchInterval) { [weak self] in self?.writeLazy() }
+    }
+
     /// Starts the timer for lazy records that were appended while a batch was being written.
     private func rearm() {
         let arms = waiting.withLock { waiting -> Bool in
@@ -302,10 +295,7 @@ final class Journal: Sendable {
             waiting.isFlushArmed = true
             return true
         }
-        if arms {
-            queue.asyncAfter(deadline: .now() + lazyDelay.dispatchInterval) { [weak self] in self?.writeLazy()
-            }
-        }
+        if arms { armLazy() }
     }
 
     /// Tests whether disk writes succeed again, with the waiting records, or else with the first lines of a
@@ -360,14 +350,15 @@ extension Journal.Waiting {
         if !entry.isLazy { urgent += 1 }
     }
 
-    /// Returns the next batch and requests; nil, and the writer becomes idle, when no caller waits.
-    fileprivate mutating func nextRound() -> Journal.Round? {
+    /// Returns the next batch and the requests that are complete after it; nil, and the writer becomes idle,
+    /// when no caller waits.
+    fileprivate mutating func nextBatch() -> (entries: [JournalEntry], requests: [Journal.Request])? {
         guard urgent > 0 || !requests.isEmpty else {
             isScheduled = false
             return nil
         }
         defer { requests.removeAll() }
-        return Journal.Round(entries: take(), requests: requests)
+        return (take(), requests)
     }
 
     /// Whether the customer closes the conversation in the last record that writes or closes, of those not
