@@ -22,11 +22,11 @@ struct HandlerBuilder: Sendable {
         for business in configuration.businesses {
             let fingerprint = fingerprint(of: business, configuration)
             if known(business.businessID) == fingerprint { continue }
-            do throws(HandlerProblem) {
+            do throws(InvalidSetting) {
                 handlers.append(try make(business, configuration, fingerprint))
             } catch {
-                problems.append(
-                    ConfigurationProblem(at: .file("businesses/\(business.slug).json"), error))
+                problems.add(
+                    at: .file("businesses/\(business.slug).json"), error.reason, hint: error.hint)
             }
         }
         guard problems.isEmpty else { throw .problems(problems) }
@@ -50,10 +50,10 @@ struct HandlerBuilder: Sendable {
             )
             let fingerprint = fingerprint(of: owner, configuration)
             if known(app.slug) == fingerprint { continue }
-            do throws(HandlerProblem) {
+            do throws(InvalidSetting) {
                 handlers[app.slug] = try makeForApp(owner, configuration, fingerprint)
             } catch {
-                problems.append(ConfigurationProblem(at: .file("apps/\(app.slug).json"), error))
+                problems.add(at: .file("apps/\(app.slug).json"), error.reason, hint: error.hint)
             }
         }
         guard problems.isEmpty else { throw .problems(problems) }
@@ -62,12 +62,14 @@ struct HandlerBuilder: Sendable {
 
     private func makeForApp(
         _ owner: BusinessConfiguration, _ configuration: ServerConfiguration, _ fingerprint: [UInt8]
-    ) throws(HandlerProblem) -> RetentionResponder? {
+    ) throws(InvalidSetting) -> RetentionResponder? {
         // A slug has no full stop, so no business has this folder.
         guard let handler = try handler(owner.handler, owner, configuration, scratch: ".app") else {
             return nil
         }
-        guard let answering = handler as? any RetentionHandler else { throw .noRetention }
+        let answering = try checked(
+            handler as? any RetentionHandler, "the handler answers no retention questions",
+            hint: "make it conform to RetentionHandler, or name another")
         var logger = logger
         logger[metadataKey: "app"] = "\(owner.slug)"
         let host = HandlerHost(business: owner.businessID, slug: owner.slug, logger: logger) { _, _, _ in
@@ -80,7 +82,7 @@ struct HandlerBuilder: Sendable {
 
     private func make(
         _ business: BusinessConfiguration, _ configuration: ServerConfiguration, _ fingerprint: [UInt8]
-    ) throws(HandlerProblem) -> BusinessHandler {
+    ) throws(InvalidSetting) -> BusinessHandler {
         let (concurrency, deadline) = bounds(of: business, configuration)
         let logger = logger(for: business)
         let (unasked, id) = (unasked, business.businessID)
@@ -160,43 +162,37 @@ struct HandlerBuilder: Sendable {
     private func handler(
         _ binding: HandlerBinding, _ business: BusinessConfiguration, _ configuration: ServerConfiguration,
         scratch suffix: String = ""
-    ) throws(HandlerProblem) -> (any Handler)? {
+    ) throws(InvalidSetting) -> (any Handler)? {
         switch binding {
         case .builtin(HandlerBinding.none, _): return nil
         case .builtin(let name, let settings):
-            guard let factory = factories.builtin(name) else {
-                throw .unknown(name: name, known: factories.builtinNames)
-            }
-            do { return try validated(try factory.make(configuration: settings)) } catch {
-                throw .refused(name: name, reason: "\(error)")
+            return try made(name, known: factories.builtinNames) {
+                try factories.builtin(name)?.make(configuration: settings)
             }
         case .bound(let key, let value):
-            guard let binder = factories.binder(key) else {
-                throw .unknown(name: key, known: factories.map(\.name))
-            }
-            do {
-                return try validated(
-                    try binder.make(request(value, business, configuration, scratch: suffix)))
-            } catch {
-                throw .refused(name: key, reason: "\(error)")
+            return try made(key, known: factories.map(\.name)) {
+                try factories.binder(key)?.make(request(value, business, configuration, scratch: suffix))
             }
         }
     }
 
-    private func validated(_ handler: any Handler) throws -> any Handler {
-        try (handler as? any LifecycleHandler)?.validate()
-        return handler
+    /// Returns the handler that `make` creates, after it has checked its configuration; `make` returns nil when the
+    /// program has no handler called `name`.
+    private func made(
+        _ name: String, known: [String], _ make: () throws -> (any Handler)?
+    ) throws(InvalidSetting) -> any Handler {
+        let handler: (any Handler)?
+        do {
+            handler = try make()
+            try (handler as? any LifecycleHandler)?.validate()
+        } catch {
+            throw InvalidSetting(
+                "the handler \"\(name)\" refuses its configuration: \(error)",
+                hint: "correct the handler's \"config\"")
+        }
+        return try checked(
+            handler, "no handler is called \"\(name)\"", hint: "use one of: \(known.joined(separator: ", "))")
     }
-}
-
-/// The reason why a business's handler cannot be created.
-enum HandlerProblem: Error, Sendable {
-    /// The program has no handler with that name.
-    case unknown(name: String, known: [String])
-    /// The handler refuses its configuration.
-    case refused(name: String, reason: String)
-    /// The handler of an app answers no retention questions.
-    case noRetention
 }
 
 extension HandlerBinding {
@@ -206,25 +202,6 @@ extension HandlerBinding {
         case .builtin(let name, let settings):
             Array("\(name) ".utf8) + (settings.map { Array($0.text) } ?? [])
         case .bound(let key, let value): Array("\(key) ".utf8) + Array(value.text)
-        }
-    }
-}
-
-extension ConfigurationProblem {
-    fileprivate init(at place: ConfigurationPlace, _ problem: HandlerProblem) {
-        switch problem {
-        case .unknown(let name, let known):
-            self.init(
-                at: place, "no handler is called \"\(name)\"",
-                hint: "use one of: \(known.joined(separator: ", "))")
-        case .refused(let name, let reason):
-            self.init(
-                at: place, "the handler \"\(name)\" refuses its configuration: \(reason)",
-                hint: "correct the handler's \"config\"")
-        case .noRetention:
-            self.init(
-                at: place, "the handler answers no retention questions",
-                hint: "make it conform to RetentionHandler, or name another")
         }
     }
 }
