@@ -26,27 +26,22 @@ struct PayloadResolver: Sendable {
     }
 
     private func resolve(_ pending: UnrecordedMessage) async {
-        var clock = StageClock()
-        clock.begin(.resolve)
+        var stages = DeliveryStages(pending, observer)
+        stages.begin(.resolve)
         let resolution = await resolution(of: pending)
         // When the server is stopping the reference stays pending: the next start retries it.
         guard let resolution, !Task.isCancelled else { return }
-        var event = StageEvent(
-            stage: .resolve, result: .done, nanoseconds: 0, business: pending.business, message: pending.id,
-            delivery: pending.record)
-        if observer.wantsDetails {
-            event.customer = pending.customer
-            event.bytes = pending.message.count
-        }
-        if case .failed(let reason) = resolution { event.result = .failed(reason: reason) }
         do {
             try await keepTrying(store) { try await store.resolve(pending, resolution) }
         } catch {
             // The store or the task was stopped: the reference stays pending, and the next start retries it.
             return
         }
-        event.nanoseconds = clock.sinceBegun
-        observer.observe(event)
+        if case .failed(let reason) = resolution {
+            stages.end(.failed(reason: reason))
+        } else {
+            stages.end(.done)
+        }
     }
 
     private func resolution(of pending: UnrecordedMessage) async -> Resolution? {
