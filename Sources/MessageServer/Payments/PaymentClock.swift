@@ -1,5 +1,4 @@
 import BalloonPOSIX
-import Synchronization
 
 /// The clocks that payments use; a test can set them.
 struct PaymentClock: Sendable {
@@ -18,43 +17,20 @@ struct PaymentClock: Sendable {
         within time: Duration, _ work: @escaping @Sendable (OnceFlag) async -> Value?
     ) async -> Value? {
         let isDecided = OnceFlag()
-        let timer = Timer()
         return await withCheckedContinuation { continuation in
-            let task = Task { @concurrent in
-                let value = await work(isDecided)
-                // A value means that the work claimed the flag itself.
-                guard value != nil || isDecided.claim() else { return }
-                timer.end()
-                continuation.resume(returning: value)
-            }
-            timer.begin {
+            let task = Task { @concurrent in await work(isDecided) }
+            let timer = Task { @concurrent in
                 // A cancelled sleep means that the work has ended.
                 guard (try? await sleep(time)) != nil, isDecided.claim() else { return }
                 task.cancel()
                 continuation.resume(returning: nil)
             }
-        }
-    }
-
-    /// The task that waits for a time limit; the end of the work cancels the task.
-    private final class Timer: Sendable {
-        private struct State {
-            var task: Task<Void, Never>?
-            var hasEnded = false
-        }
-
-        private let state = Mutex(State())
-
-        func begin(_ wait: @escaping @Sendable () async -> Void) {
-            state.withLock { state in
-                if !state.hasEnded { state.task = Task { @concurrent in await wait() } }
-            }
-        }
-
-        func end() {
-            state.withLock { state in
-                state.hasEnded = true
-                state.task?.cancel()
+            Task { @concurrent in
+                let value = await task.value
+                // A value means that the work claimed the flag itself.
+                guard value != nil || isDecided.claim() else { return }
+                timer.cancel()
+                continuation.resume(returning: value)
             }
         }
     }
