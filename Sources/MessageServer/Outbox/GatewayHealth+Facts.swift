@@ -20,6 +20,9 @@ extension GatewayHealth {
         case everything
         /// Whether the gateway accepts replies of this business again.
         case business(BusinessID)
+
+        /// The business that is probed; nil for everything.
+        var business: BusinessID? { if case .business(let business) = self { business } else { nil } }
     }
 
     /// The result of an attempt.

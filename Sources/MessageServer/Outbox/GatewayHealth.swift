@@ -59,7 +59,7 @@ struct GatewayHealth: Sendable {
         var failures = FailureRun<CustomerID>()
 
         /// The refusals after `start`.
-        func refusals(after start: Timestamp) -> some Sequence<Refusal> {
+        func refusals(after start: Timestamp) -> some Collection<Refusal> {
             refusals.values.lazy.filter { $0.at > start }
         }
     }
@@ -72,8 +72,8 @@ struct GatewayHealth: Sendable {
     /// The maximum number of replies of a business whose latest 401 or 403 is remembered.
     private static let maximumRefusals = 256
 
-    private var pause: OutboxPause?
-    private var pausedBusinesses: [BusinessID: OutboxPause] = [:]
+    /// The pauses in effect by business; a pause of everything has the key nil, and is the only one.
+    private var paused: [BusinessID?: OutboxPause] = [:]
     private var evidence: [BusinessID: Evidence] = [:]
     /// The begin of the latest accepted attempt of any business.
     private var lastAcceptance: Timestamp?
@@ -87,34 +87,26 @@ struct GatewayHealth: Sendable {
     ///
     /// Called before every lease.
     mutating func next(at now: Timestamp) -> Lease? {
-        if let pause { return pause.isDue(at: now) ? Lease(.probe(of: nil), .everything) : nil }
-        if let due = pausedBusinesses.first(where: { $0.value.isDue(at: now) })?.key {
-            return Lease(.probe(of: due), .business(due))
+        if let (due, _) = paused.first(where: { $0.value.isDue(at: now) }) {
+            return Lease(.probe(of: due), due.map { .business($0) } ?? .everything)
         }
-        return Lease(.any(excludingBusinesses: Set(pausedBusinesses.keys)), nil)
+        if paused[nil] != nil { return nil }
+        return Lease(.any(excludingBusinesses: Set(paused.keys.compactMap(\.self))), nil)
     }
 
     /// The time of the next check if no attempt ends and no reply is added before; nil when none is needed.
     var nextLook: Timestamp? {
-        let pauses = pause.map { [$0] } ?? Array(pausedBusinesses.values)
-        return (pauses.filter { !$0.isProbing }.map(\.probeAt) + [nextReport].compactMap(\.self)).min()
+        (paused.values.filter { !$0.isProbing }.map(\.probeAt) + [nextReport].compactMap(\.self)).min()
     }
 
     /// Records that a reply was leased for this probe; does nothing without a probe.
     mutating func begin(_ probe: Probe?) {
-        switch probe {
-        case nil: break
-        case .everything: pause?.isProbing = true
-        case .business(let business): pausedBusinesses[business]?.isProbing = true
-        }
+        if let probe { paused[probe.business]?.isProbing = true }
     }
 
     /// Records that no reply was available for this probe.
     mutating func foundNothing(for probe: Probe, at now: Timestamp) {
-        switch probe {
-        case .everything: pause?.backOff(at: now)
-        case .business(let business): pausedBusinesses[business]?.backOff(at: now)
-        }
+        paused[probe.business]?.backOff(at: now)
     }
 
     /// Processes the result of an attempt, and returns the actions that follow from it.
@@ -125,19 +117,13 @@ struct GatewayHealth: Sendable {
     ) -> [Action] {
         let concernsMessage = record(attempt, answer, at: now)
         var actions: [Action] = concernsMessage ? [.refuse] : []
-        switch attempt.probe {
-        case .everything where pause?.isProbing == true:
-            if pause?.endsWith(answer, at: now) == true {
-                pause = nil
-                actions.append(resumed(nil))
-            }
-        case .business(let business) where pausedBusinesses[business]?.isProbing == true:
-            if pausedBusinesses[business]?.endsWith(answer, at: now) == true {
-                pausedBusinesses[business] = nil
-                actions.append(resumed(business))
-            }
-        // The attempt is no probe, or the pause that it probes has ended.
-        case .everything, .business, nil: break
+        // Without a pause, the attempt is no probe, or the pause that it probes has ended.
+        if let probe = attempt.probe, paused[probe.business]?.isProbing == true,
+            paused[probe.business]?.endsWith(answer, at: now) == true
+        {
+            paused[probe.business] = nil
+            actions.append(
+                .resumed(probe.business, isAnnounced: announced.remove(probe.business) != nil))
         }
         if !concernsMessage, let cause = answer.cause {
             pauseIfNeeded(cause, after: attempt, isOnlyBusiness: isOnlyBusiness, at: now)
@@ -187,19 +173,18 @@ struct GatewayHealth: Sendable {
     private mutating func pauseIfNeeded(
         _ cause: OutboxPause.Cause, after attempt: Attempt, isOnlyBusiness: Bool, at now: Timestamp
     ) {
-        guard pause == nil else { return }
+        guard paused[nil] == nil else { return }
         let (areBusinessesAffected, isBusinessAffected) =
             switch cause {
             case .refused: (areSeveralBusinessesRefused(at: now), isRefused(attempt.business, at: now))
             case .outage: (failures.isOutage, evidence[attempt.business]?.failures.isOutage == true)
             }
         if areBusinessesAffected || isBusinessAffected && isOnlyBusiness {
-            pause = OutboxPause(cause, at: now)
             // The probes are of all businesses now.
-            announced.subtract(pausedBusinesses.keys.map(Optional.some))
-            pausedBusinesses = [:]
-        } else if isBusinessAffected, pausedBusinesses[attempt.business] == nil {
-            pausedBusinesses[attempt.business] = OutboxPause(cause, at: now)
+            announced.subtract(paused.keys)
+            paused = [nil: OutboxPause(cause, at: now)]
+        } else if isBusinessAffected, paused[attempt.business] == nil {
+            paused[attempt.business] = OutboxPause(cause, at: now)
         }
     }
 
@@ -224,14 +209,6 @@ struct GatewayHealth: Sendable {
         guard let acceptance else { return oldest }
         return acceptance.advanced(by: evidenceLifetime) < now ? max(oldest, acceptance) : nil
     }
-
-    private mutating func resumed(_ business: BusinessID?) -> Action {
-        .resumed(business, isAnnounced: announced.remove(business) != nil)
-    }
-}
-
-extension Sequence {
-    fileprivate var isEmpty: Bool { first { _ in true } == nil }
 }
 
 extension GatewayHealth {
@@ -247,8 +224,7 @@ extension GatewayHealth {
 
     /// All pauses in effect; a pause of all businesses is the only one.
     var pauses: [Report] {
-        if let pause { return [report(nil, pause)] }
-        return pausedBusinesses.sorted { $0.key.rawValue < $1.key.rawValue }.map { report($0.key, $0.value) }
+        paused.sorted { ($0.key?.rawValue ?? "") < ($1.key?.rawValue ?? "") }.map { report($0.key, $0.value) }
     }
 
     private func report(_ business: BusinessID?, _ pause: OutboxPause) -> Report {
@@ -269,9 +245,9 @@ extension GatewayHealth {
 
     /// The replies that were refused lately without a pause, and for a cause that is not known yet.
     func unexplained(at now: Timestamp) -> UnexplainedRefusals? {
-        guard pause == nil else { return nil }
+        guard paused[nil] == nil else { return nil }
         let oldest = now.advanced(by: .zero - Self.refusalLifetime)
-        let refusals = evidence.filter { pausedBusinesses[$0.key] == nil }
+        let refusals = evidence.filter { paused[$0.key] == nil }
             .flatMap { $0.value.refusals(after: oldest) }
         return refusals.max { $0.at < $1.at }.map {
             UnexplainedRefusals(count: refusals.count, status: $0.status)

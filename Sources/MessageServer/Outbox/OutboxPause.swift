@@ -45,7 +45,8 @@ struct OutboxPause: Sendable, Equatable {
         case .outage(let reason, let retryAfter):
             cause = .outage(reason: reason)
             backOff(at: now, atLeast: retryAfter)
-        case .unsent: probeAgain(at: now)
+        // Another probe is allowed at once, because the attempt showed nothing about the gateway.
+        case .unsent: (isProbing, probeAt) = (false, now)
         }
         return false
     }
@@ -54,12 +55,6 @@ struct OutboxPause: Sendable, Equatable {
     mutating func backOff(at now: Timestamp, atLeast: Duration? = nil) {
         isProbing = false
         probeAt = now.advanced(by: backoff.fail(atLeast: atLeast))
-    }
-
-    /// Allows another probe at once, after an attempt that showed nothing about the gateway.
-    private mutating func probeAgain(at now: Timestamp) {
-        isProbing = false
-        probeAt = now
     }
 }
 
