@@ -17,16 +17,10 @@ enum AppFolder {
         warnings: inout [ConfigurationProblem]
     ) -> [AppConfiguration] {
         guard Directory.exists(folder) else { return [] }
-        let names: [String]
-        do {
-            // Hidden files are skipped: editors and Kubernetes volumes create them.
-            names = try Directory.names(in: folder).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
-        } catch {
-            problems.add(at: .file(folder), "cannot be read: \(error)", hint: "check its path and mode")
-            return []
-        }
+        let names = ConfigurationFile.names(
+            in: folder, hint: "check its path and mode", noting: &problems)
         var apps: [AppConfiguration] = []
-        for name in names {
+        for name in names ?? [] {
             let path = folder + "/" + name
             let slug = Setting(text: String(name.dropLast(".json".count)), place: .file(path))
                 .parsed(SettingFormat.slug, noting: &problems)

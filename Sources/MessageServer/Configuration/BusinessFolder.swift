@@ -1,4 +1,3 @@
-import BalloonPOSIX
 import HandlerKit
 
 /// The folder that holds one file for each business.
@@ -12,7 +11,11 @@ enum BusinessFolder {
     ) -> [BusinessConfiguration] {
         var businesses: [BusinessConfiguration] = []
         var slugs: [BusinessID: String] = [:]
-        for name in files(in: folder, noting: &problems) {
+        let names = ConfigurationFile.names(in: folder, hint: hint, noting: &problems)
+        if names?.isEmpty == true {
+            problems.add(at: .file(folder), "contains no business file", hint: hint)
+        }
+        for name in names ?? [] {
             let path = folder + "/" + name
             let slug = Setting(text: String(name.dropLast(".json".count)), place: .file(path))
                 .parsed(SettingFormat.slug, noting: &problems)
@@ -28,19 +31,5 @@ enum BusinessFolder {
             businesses.append(business)
         }
         return businesses
-    }
-
-    private static func files(in folder: String, noting problems: inout [ConfigurationProblem]) -> [String] {
-        do {
-            // Hidden files are skipped: editors and Kubernetes volumes create them.
-            let files = try Directory.names(in: folder).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
-            if files.isEmpty {
-                problems.add(at: .file(folder), "contains no business file", hint: hint)
-            }
-            return files
-        } catch {
-            problems.add(at: .file(folder), "cannot be read: \(error)", hint: hint)
-            return []
-        }
     }
 }

@@ -12,6 +12,19 @@ enum ConfigurationFile {
         return String(path[...slash])
     }
 
+    /// The names of the JSON files in a folder, sorted; nil after reporting a problem.
+    static func names(
+        in folder: String, hint: String, noting problems: inout [ConfigurationProblem]
+    ) -> [String]? {
+        do {
+            // Hidden files are skipped: editors and Kubernetes volumes create them.
+            return try Directory.names(in: folder).filter { $0.hasSuffix(".json") && !$0.hasPrefix(".") }
+        } catch {
+            problems.add(at: .file(folder), "cannot be read: \(error)", hint: hint)
+            return nil
+        }
+    }
+
     /// The JSON in the file; nil after reporting a problem.
     static func document(_ path: String, noting problems: inout [ConfigurationProblem]) -> JSONDocument? {
         let bytes: [UInt8]
