@@ -76,16 +76,8 @@ final class HandlerLifecycle: Sendable {
 
     /// Waits at most `time` until the handler accepts events; nil at the timeout, false when it never will again.
     func waitUntilReady(within time: Duration) async -> Bool? {
-        await withTaskGroup(of: Bool?.self) { group in
-            group.addTask { await self.waitUntilReady() }
-            group.addTask {
-                // A handler that is ready first cancels this sleep.
-                _ = try? await Task.sleep(for: time)
-                return Task.isCancelled ? false : nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
-        }
+        let isReady = await withTimeLimit(time) { await self.waitUntilReady() }
+        return isReady ?? (Task.isCancelled ? false : nil)
     }
 
     /// Ends all waits for the handler.

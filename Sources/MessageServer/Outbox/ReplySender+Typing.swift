@@ -30,15 +30,9 @@ extension ReplySender {
             (try? store.isClosedByCustomer(start.business, start.customer)) == false
         else { return }
         let pause = Duration.milliseconds(start.due.milliseconds - SteadyClock.now().milliseconds)
-        await withTaskGroup { group in
-            group.addTask { [gateway, logger] in
-                await TypingIndicators.sender(gateway, isAutomatic: true, logger)(
-                    ConversationID(business: start.business, customer: start.customer), true)
-            }
-            // A cancelled sleep ends early.
-            group.addTask { _ = try? await Task.sleep(for: pause) }
-            await group.next()
-            group.cancelAll()
+        _ = await withTimeLimit(pause) { [gateway, logger] in
+            await TypingIndicators.sender(gateway, isAutomatic: true, logger)(
+                ConversationID(business: start.business, customer: start.customer), true)
         }
     }
 }

@@ -39,17 +39,7 @@ final class SendOutcomes: Sendable {
         if let known = try await begin() { return known }
         guard let stream = waiter?.stream, duration > .zero else { return nil }
         willWait()
-        return await withTaskGroup { group in
-            group.addTask { await stream.first { _ in true } }
-            group.addTask {
-                // An outcome that arrives first cancels this sleep.
-                try? await Task.sleep(for: duration)
-                return nil
-            }
-            let first = await group.next()
-            group.cancelAll()
-            return first ?? nil
-        }
+        return await withTimeLimit(duration) { await stream.first { _ in true } } ?? nil
     }
 
     private func add(_ id: MessageID, _ endsWithStop: Bool) -> (

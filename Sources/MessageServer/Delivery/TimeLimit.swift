@@ -1,0 +1,17 @@
+/// Runs `work`, and cancels it when `time` is over; returns nil when the time ends first.
+///
+/// Returns when `work` has ended, so `work` must react to its cancellation. The end of the caller's task cancels both.
+func withTimeLimit<Value: Sendable>(
+    _ time: Duration, _ work: @escaping @Sendable () async -> Value
+) async -> Value? {
+    await withTaskGroup(of: Value?.self) { group in
+        group.addTask { await work() }
+        group.addTask {
+            // Work that ends first cancels this sleep.
+            try? await Task.sleep(for: time)
+            return nil
+        }
+        defer { group.cancelAll() }
+        return await group.next() ?? nil
+    }
+}
