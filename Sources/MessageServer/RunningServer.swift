@@ -114,17 +114,15 @@ package final class RunningServer: Sendable {
         onboarding =
             configuration.hasLandingPage
             ? OnboardingRoutes(dataDirectory: configuration.dataDirectory, logger: logger) : nil
-        let retentionPeriods = RetentionSettings(current)
         let audit = AuditLog(
             dataDirectory: configuration.dataDirectory, days: current.store.auditDays, logger: logger)
         let sweeper = RetentionSweep(
-            store: store, settings: retentionPeriods, audit: audit, logger: logger)
+            store: store, configuration: current, audit: audit, logger: logger)
         retentionSweep = sweeper
         let uploads = UploadedFiles(dataDirectory: configuration.dataDirectory)
         sweep = AttachmentSweep(
             files: pipelines.deliveries.attachments.files, uploads: uploads,
-            dataDirectory: configuration.dataDirectory, retention: { current.attachments.retention },
-            settings: retentionPeriods, logger: logger)
+            dataDirectory: configuration.dataDirectory, configuration: current, logger: logger)
         let webhook = WebhookRoute.make(
             current, isServed: { registry.contains($0) }, store: store, observer: observer)
         let sender = pipelines.sender
@@ -302,7 +300,7 @@ package final class RunningServer: Sendable {
         sweeping.withLock { [sweep, retentionSweep, onboarding] in
             $0 =
                 [sweep.begin(), retentionSweep.begin()] + (onboarding.map { [$0.begin()] } ?? [])
-                + (figures.map { [$0.begin()] } ?? [])
+                + [figures.begin()]
         }
         retaining.withLock { [retention] in $0 = retention?.begin() ?? [] }
         do {

@@ -1,6 +1,7 @@
 import BalloonPOSIX
 import BalloonWire
 import BusinessMessages
+import MessageStore
 import Synchronization
 
 /// The configuration in effect: a reload replaces it in one step, and every part of the server reads it at the
@@ -79,6 +80,11 @@ package final class CurrentConfiguration: Sendable {
     /// The configuration of a business; nil when it is not configured.
     subscript(business: BusinessID) -> BusinessConfiguration? {
         current.businesses[business]?.configuration
+    }
+
+    /// The silence of both sides after which a conversation of a business is new.
+    func silence(of business: BusinessID) -> Duration {
+        setting(\.silence, of: business) ?? NewConversation.silence
     }
 
     /// This server's public URL, else the address of its listener, as for a development server; nil before the

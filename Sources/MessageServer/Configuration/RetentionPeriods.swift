@@ -28,23 +28,18 @@ package struct RetentionPeriods: Hashable, Sendable {
     }
 }
 
-/// The periods of all businesses in the configuration in effect.
-struct RetentionSettings: Sendable {
-    private let configuration: CurrentConfiguration
-
-    init(_ configuration: CurrentConfiguration) { self.configuration = configuration }
-
+extension CurrentConfiguration {
     /// The days for which each business keeps its messages, without the businesses that keep them for ever.
-    var messagesDays: [BusinessID: Int] { periods.compactMapValues(\.messagesDays) }
+    var messagesDays: [BusinessID: Int] { retentionPeriods.compactMapValues(\.messagesDays) }
 
     /// The days for which attachments are kept, of the businesses that have a period of their own.
-    var attachmentsDays: [BusinessID: Int] { periods.compactMapValues(\.attachmentsDays) }
+    var attachmentsDays: [BusinessID: Int] { retentionPeriods.compactMapValues(\.attachmentsDays) }
 
     /// The days after which dead letters are dropped.
-    var deadLettersDays: [BusinessID: Int] { periods.mapValues(\.deadLettersDays) }
+    var deadLettersDays: [BusinessID: Int] { retentionPeriods.mapValues(\.deadLettersDays) }
 
-    private var periods: [BusinessID: RetentionPeriods] {
-        Dictionary(configuration.businesses.map { ($0.businessID, $0.retention) }) { first, _ in first }
+    private var retentionPeriods: [BusinessID: RetentionPeriods] {
+        Dictionary(value.businesses.map { ($0.businessID, $0.retention) }) { first, _ in first }
     }
 }
 

@@ -10,9 +10,8 @@ import MessageStore
 struct AttachmentFetcher: Sendable {
     let gateway: GatewayClient
     let files: AttachmentFiles
+    let configuration: CurrentConfiguration
     let logger: Logger
-    /// The time limit for all files of one message.
-    var deadline: @Sendable () -> Duration = { AttachmentSettings().deadline }
     /// Limits the concurrent downloads of all businesses together and of each.
     let slots: FairSlots
 
@@ -21,7 +20,7 @@ struct AttachmentFetcher: Sendable {
     /// Throws `CancellationError` when the server is stopping, and ``StoreError/unavailable(path:_:)`` when
     /// the disk is full, so that the file is not recorded as failed.
     func fetch(_ attachments: [Attachment], into hold: ContentHold) async throws -> [RecordedFile] {
-        let end = ContinuousClock.now + deadline()
+        let end = ContinuousClock.now + configuration.attachments.deadline
         return try await withThrowingTaskGroup { group in
             for (index, attachment) in attachments.enumerated() {
                 group.addTask { (index, try await fetch(attachment, into: hold, until: end)) }

@@ -8,10 +8,7 @@ struct AttachmentSweep: Sendable {
     let files: AttachmentFiles
     let uploads: UploadedFiles
     let dataDirectory: String
-    /// The period of businesses without one of their own; nil keeps files forever.
-    let retention: @Sendable () -> Duration?
-    /// The periods of businesses.
-    let settings: RetentionSettings
+    let configuration: CurrentConfiguration
     let logger: Logger
 
     /// Removes incomplete downloads and uploads of an earlier process; called before the first download or
@@ -39,7 +36,8 @@ struct AttachmentSweep: Sendable {
     }
 
     private func sweep(at now: Int) {
-        let periods = AttachmentPeriods(retention(), daysByBusiness: settings.attachmentsDays)
+        let periods = AttachmentPeriods(
+            configuration.attachments.retention, daysByBusiness: configuration.attachmentsDays)
         if periods.keepAll { return }
         do {
             guard let permit = try FileChangePermit(dataDirectory: dataDirectory) else {

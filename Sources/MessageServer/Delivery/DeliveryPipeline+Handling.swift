@@ -276,7 +276,8 @@ extension DeliveryPipeline {
                     guard !error.error.isDiskWide, !error.error.mayPass else {
                         throw StoreError.unavailable(path: "attachments", error.error)
                     }
-                    throw error.refusal(reply: index, maximumBytes: replyFiles.maximumBytes())
+                    throw error.refusal(
+                        reply: index, maximumBytes: configuration.attachments.maximumBytes)
                 }
             } else {
                 do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(message) } catch {
@@ -338,7 +339,7 @@ extension DeliveryPipeline {
         by author: MessageAuthor = .handler, _ stages: inout DeliveryStages
     ) async throws -> Handled {
         var replies = answer.replies
-        if let opening, replies.contains(where: { !$0.kind.isTyping }) {
+        if replies.contains(where: { !$0.kind.isTyping }) {
             replies = try await opening.replies(before: delivery) + replies
         }
         let decided = DecidedOutcome(

@@ -16,8 +16,7 @@ extension DeliveryPipeline {
     /// too many addresses stays, and so does one that would make too many messages of the answer.
     func linkParts(of replies: [Reply], _ delivery: Delivery) -> [(index: Int, reply: Reply)] {
         let whole = replies.enumerated().map { (index: $0, reply: $1) }
-        guard let configuration,
-            configuration.setting(\.replies.links, of: delivery.business) == .convert,
+        guard configuration.setting(\.replies.links, of: delivery.business) == .convert,
             let hosts = configuration.setting(\.links.hosts, of: delivery.business)
         else { return whole }
         let names = Set(hosts.keys)

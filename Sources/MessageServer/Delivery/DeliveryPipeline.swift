@@ -16,14 +16,13 @@ struct DeliveryPipeline: Sendable {
     let replyFiles: ReplyFiles
     let handOffs: HandOffs
     let notices: Notices
+    /// Adds what comes before the first automatic message of a conversation.
+    let opening: Opening
+    let configuration: CurrentConfiguration
     let observer: any StageObserver
     let logger: Logger
     /// Releases the results of sign-ins; nil when the server offers no sign-ins.
     var signIns: SignInReleases?
-    /// Adds what comes before the first automatic message of a conversation; nil adds nothing.
-    var opening: Opening?
-    /// The settings of links in handlers' texts; nil leaves all texts as they are.
-    var configuration: CurrentConfiguration?
     /// Finds the payments to which Apple's events belong; nil when the server offers no payments.
     var payments: PaymentResults?
     /// Records the calls of handlers for the inspector; nil without one.

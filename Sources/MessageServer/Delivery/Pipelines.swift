@@ -35,7 +35,7 @@ struct Pipelines: Sendable {
         // Handlers get these paths, and may have another working directory.
         let files = AttachmentFiles(dataDirectory: absolute(configuration.dataDirectory))
         let replyFiles = ReplyFiles(
-            gateway: gateway, files: files, maximumBytes: { configuration.attachments.maximumBytes })
+            gateway: gateway, files: files, configuration: configuration)
         resolver = PayloadResolver(
             store: store, fetcher: PayloadFetcher(gateway, logger: logger), observer: observer)
         opening = Opening(store: store, configuration: configuration)
@@ -51,18 +51,16 @@ struct Pipelines: Sendable {
             recentAnswers: RecentAnswers(after: store.latestRecoveredMessageAt), handOffs: handOffs,
             notices: notices,
             firstAnswers: FirstAnswers(store: store, opening: opening, configuration: configuration),
-            silence: { configuration.setting(\.silence, of: $0) ?? NewConversation.silence })
+            configuration: configuration)
         var deliveries = DeliveryPipeline(
             store: store,
             attachments: AttachmentFetcher(
-                gateway: gateway, files: files, logger: logger,
-                deadline: { configuration.attachments.deadline },
+                gateway: gateway, files: files, configuration: configuration, logger: logger,
                 slots: FairSlots(
                     configuration.attachments.concurrency,
                     share: configuration.attachments.share(among: configuration.businesses.count))),
-            replyFiles: replyFiles, handOffs: handOffs, notices: notices, observer: observer, logger: logger)
-        deliveries.opening = opening
-        deliveries.configuration = configuration
+            replyFiles: replyFiles, handOffs: handOffs, notices: notices, opening: opening,
+            configuration: configuration, observer: observer, logger: logger)
         deliveries.retrySchedule = configuration.retrySchedule
         if let signIns, let signInClient {
             deliveries.signIns = SignInReleases(
@@ -80,9 +78,7 @@ struct Pipelines: Sendable {
             payments: payments?.parts, opening: opening,
             linkPages: LinkPages(transport: try CurlTransport(), configuration: configuration),
             recentAnswers: recording.recentAnswers, notices: notices, observer: observer,
-            logger: logger, lifetime: configuration.gateway.replyLifetime,
-            businessCount: { configuration.businesses.count },
-            reportsFailures: reportsFailures)
+            logger: logger, configuration: configuration, reportsFailures: reportsFailures)
     }
 }
 

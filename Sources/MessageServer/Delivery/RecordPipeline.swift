@@ -11,10 +11,9 @@ struct RecordPipeline: Sendable {
     let recentAnswers: RecentAnswers
     let handOffs: HandOffs
     let notices: Notices
-    /// Answers for handlers that take their time; nil without them.
-    var firstAnswers: FirstAnswers?
-    /// The silence of both sides after which a conversation of a business is new.
-    var silence: @Sendable (BusinessID) -> Duration = { _ in NewConversation.silence }
+    /// Answers for handlers that take their time.
+    let firstAnswers: FirstAnswers
+    let configuration: CurrentConfiguration
 
     /// Writes the message's line; throws a disk error, after which the caller calls this method again.
     func record(_ message: UnrecordedMessage) throws -> RecordedLine {
@@ -40,7 +39,7 @@ struct RecordPipeline: Sendable {
             handOffs.record(event, of: message)
             notices.record(event, of: message)
         }
-        if let begins = line.begins { firstAnswers?.schedule(message, beginning: begins) }
+        if let begins = line.begins { firstAnswers.schedule(message, beginning: begins) }
         return line
     }
 
@@ -83,7 +82,7 @@ struct RecordPipeline: Sendable {
         stages.begin(.record)
         let line = try store.write(
             message, as: kind, repeating: original, event: event,
-            silence: silence(message.business))
+            silence: configuration.silence(of: message.business))
         stages.end(.done)
         return line
     }

@@ -5,8 +5,8 @@ import MessageStore
 /// Removes expired messages, dead letters and lines of the audit log, every night at 3:00 UTC.
 struct RetentionSweep: Sendable {
     let store: Store
-    let settings: RetentionSettings
-    var audit: AuditLog?
+    let configuration: CurrentConfiguration
+    let audit: AuditLog
     let logger: Logger
 
     private static let nightSeconds = 3 * 3600
@@ -31,14 +31,15 @@ struct RetentionSweep: Sendable {
 
     /// Removes the messages and dead letters that are due now.
     func trim() async throws -> TrimReport {
-        let (messages, now) = (settings.messagesDays, SteadyClock.forExpiry())
+        let (messages, now) = (configuration.messagesDays, SteadyClock.forExpiry())
         var report = messages.isEmpty ? TrimReport() : try await store.trim(keepingDays: messages, now: now)
-        report.deadLetters = try await store.dropDeadLetters(keepingDays: settings.deadLettersDays, now: now)
+        report.deadLetters = try await store.dropDeadLetters(
+            keepingDays: configuration.deadLettersDays, now: now)
         return report
     }
 
     private func run() async {
-        await audit?.removeOld(now: SteadyClock.forExpiry())
+        await audit.removeOld(now: SteadyClock.forExpiry())
         let end = ContinuousClock.now + Self.patience
         repeat {
             do {

@@ -28,7 +28,7 @@ struct Opening: Sendable {
         guard let opening = configuration.setting(\.opening, of: name.business), !opening.isSilent else {
             return []
         }
-        let silence = configuration.setting(\.silence, of: name.business) ?? NewConversation.silence
+        let silence = configuration.silence(of: name.business)
         return try await onDisk { [store] in
             let found = try store.unopenedConversation(
                 of: name.business, name.customer, answering: delivery, silence: silence)

@@ -11,7 +11,7 @@ import HandlerKit
 struct ReplyFiles: Sendable {
     let gateway: GatewayClient
     let files: AttachmentFiles
-    var maximumBytes: @Sendable () -> Int = { AttachmentSettings().maximumBytes }
+    let configuration: CurrentConfiguration
 
     /// Copies the files that a business's message names by path, and returns the message with their hashes.
     ///
@@ -21,7 +21,8 @@ struct ReplyFiles: Sendable {
             guard let path = attachment["path"]?.string else { return nil }
             let stored = try await onDisk {
                 do throws(SystemError) {
-                    return try files.copy(path, maximumBytes: maximumBytes(), into: hold)
+                    return try files.copy(
+                        path, maximumBytes: configuration.attachments.maximumBytes, into: hold)
                 } catch {
                     throw UnreadableFile(attachment: index, error: error)
                 }

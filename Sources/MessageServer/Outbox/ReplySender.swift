@@ -35,8 +35,7 @@ final class ReplySender: Sendable {
     let notices: Notices?
     private let observer: any StageObserver
     let logger: Logger
-    /// The time from the decision of a reply until it expires.
-    private let lifetime: @Sendable () -> Duration
+    private let configuration: CurrentConfiguration
     /// The waits before a reply is sent again; half of each is random.
     private let backoff: Backoff
     /// The longest wait that the gateway's `Retry-After` may cause.
@@ -44,8 +43,6 @@ final class ReplySender: Sendable {
     /// The waits after a 401 or 403; the longest is half of the time for which the acceptance of another reply
     /// is evidence.
     private let refusalBackoff: Backoff
-    /// The number of businesses of the server.
-    private let businessCount: @Sendable () -> Int
     /// Whether the handler of a business subscribes to failed replies.
     private let reportsFailures: @Sendable (BusinessID) -> Bool
     /// The executor for reading conversations and files, whose threads may block on the disk.
@@ -76,11 +73,10 @@ final class ReplySender: Sendable {
         recentAnswers: RecentAnswers = RecentAnswers(after: nil), notices: Notices? = nil,
         observer: any StageObserver,
         logger: Logger,
-        lifetime: @escaping @Sendable @autoclosure () -> Duration = .seconds(72 * 3600),
+        configuration: CurrentConfiguration,
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
         maximumRetryAfter: Duration = .seconds(3600),
         refusalBackoff: Backoff = Backoff(from: .seconds(1), to: .seconds(30), jitter: 0.5...1),
-        businessCount: @escaping @Sendable () -> Int = { 1 },
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool = { _ in false }
     ) {
         self.store = store
@@ -94,13 +90,15 @@ final class ReplySender: Sendable {
         self.notices = notices
         self.observer = observer
         self.logger = logger
-        self.lifetime = lifetime
+        self.configuration = configuration
         self.backoff = backoff
         self.maximumRetryAfter = maximumRetryAfter
         self.refusalBackoff = refusalBackoff
-        self.businessCount = businessCount
         self.reportsFailures = reportsFailures
     }
+
+    /// The time from the decision of a reply until it expires.
+    private var lifetime: Duration { configuration.gateway.replyLifetime }
 
     /// The pauses of sending that are in effect; empty when sending is not paused.
     var pauses: [GatewayHealth.Report] { state.withLock { $0.health.pauses } }
@@ -122,7 +120,7 @@ final class ReplySender: Sendable {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.showTyping() }
                 for await _ in store.replyWakeups {
-                    while let entry = store.leaseExpiredReply(after: lifetime()) {
+                    while let entry = store.leaseExpiredReply(after: lifetime) {
                         group.addTask(executorPreference: executor) { await self.expire(entry) }
                     }
                     while let attempt = next() {
@@ -168,7 +166,7 @@ final class ReplySender: Sendable {
         stages.begin(.reply)
         let decision = await decision(about: entry)
         let answer = GatewayHealth.Answer(decision)
-        let isOnlyBusiness = businessCount() <= 1
+        let isOnlyBusiness = configuration.businesses.count <= 1
         let actions = state.withLock {
             $0.health.decide(
                 attempt.facts, answer, isOnlyBusiness: isOnlyBusiness, at: SteadyClock.now())
@@ -215,7 +213,7 @@ final class ReplySender: Sendable {
         var stages = DeliveryStages(entry, observer)
         stages.begin(.reply)
         let reason =
-            "not sent within \(lifetime().components.seconds / 3600) hours, in \(store.tries(entry)) attempts"
+            "not sent within \(lifetime.components.seconds / 3600) hours, in \(store.tries(entry)) attempts"
         await settle(entry, .expired(reason: reason), stages)
     }
 

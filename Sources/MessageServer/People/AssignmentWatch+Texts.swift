@@ -55,7 +55,7 @@ extension AssignmentWatch {
     func route(
         _ people: PeopleConfiguration, in name: ConversationID, wish: Placement?, at now: Timestamp
     ) async throws -> Placement {
-        let facts = try await onDisk { [store, silence = settings.silence(of: name.business)] in
+        let facts = try await onDisk { [store, silence = settings.configuration.silence(of: name.business)] in
             let lines = try store.recentLines(
                 of: name.business, name.customer, maximum: Self.maximumRoutingLines,
                 maximumBytes: Self.maximumRoutingBytes)

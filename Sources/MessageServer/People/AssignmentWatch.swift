@@ -34,11 +34,11 @@ final class AssignmentWatch: Sendable {
     let availability = Availability()
     /// The deliveries that wait for their handler.
     let waits = HandlerWaits()
-    /// Records hand-offs; nil in tests.
-    let figures: FiguresRecorder?
+    /// Records hand-offs.
+    let figures: FiguresRecorder
     let store: Store
     private let lines: AssignmentLines
-    private let opening: Opening?
+    private let opening: Opening
     private let logger: Logger
     private let told = Mutex<[ConversationID: Told]>([:])
     private let signs = Mutex<[ConversationID: Sign]>([:])
@@ -59,8 +59,8 @@ final class AssignmentWatch: Sendable {
     private static let parts = 20
 
     init(
-        store: Store, opening: Opening? = nil, settings: PeopleSettings, presence: PeoplePresence,
-        figures: FiguresRecorder? = nil, logger: Logger
+        store: Store, opening: Opening, settings: PeopleSettings, presence: PeoplePresence,
+        figures: FiguresRecorder, logger: Logger
     ) {
         self.store = store
         self.opening = opening
@@ -88,7 +88,7 @@ final class AssignmentWatch: Sendable {
             }
         }
         store.followAssignments { [weak self, weak store, lines, settings] change in
-            self?.figures?.record(change.assignment, of: change.business)
+            self?.figures.record(change.assignment, of: change.business)
             guard settings[change.business] != nil else { store?.leaveUnrecorded(change); return }
             lines.record(change)
         }
@@ -179,7 +179,7 @@ final class AssignmentWatch: Sendable {
             let name = ConversationID(business: conversation.business, customer: conversation.customer)
             waits.end(in: name)
             let assignment = conversation.assignment
-            if assignment.state == .waiting { figures?.record(assignment, of: conversation.business) }
+            if assignment.state == .waiting { figures.record(assignment, of: conversation.business) }
             let steps = AssignmentDeadlines(people: settings[conversation.business])
                 .steps(for: assignment, at: now, sign: sign(in: name))
             for step in steps where !wasTaken(step, in: name, assignment) {
@@ -341,7 +341,7 @@ final class AssignmentWatch: Sendable {
         guard try await !wasSaid(id, in: name, assignment) else {
             return recordTaken(step, in: name, assignment)
         }
-        try await opening?.send(in: name)
+        try await opening.send(in: name)
         try await append(.text(text), id, in: name, by: .server)
         recordTaken(step, in: name, assignment)
     }

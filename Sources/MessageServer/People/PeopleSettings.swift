@@ -1,9 +1,8 @@
 import BusinessMessages
-import MessageStore
 
 /// The settings `people` of all businesses in the configuration in effect.
 struct PeopleSettings: Sendable {
-    private let configuration: CurrentConfiguration
+    let configuration: CurrentConfiguration
     private let presence: PeoplePresence
 
     init(_ configuration: CurrentConfiguration, _ presence: PeoplePresence) {
@@ -15,10 +14,5 @@ struct PeopleSettings: Sendable {
         guard var people = configuration.setting(\.people, of: business) ?? nil else { return nil }
         people.closings = presence.closings(of: business)
         return people
-    }
-
-    /// The silence of both sides after which a conversation of a business is new.
-    func silence(of business: BusinessID) -> Duration {
-        configuration.setting(\.silence, of: business) ?? NewConversation.silence
     }
 }

@@ -153,12 +153,14 @@ import Testing
             try await $0.server.api("/v1/businesses/one/attachments", method: "POST", body: "long").status
                 == 413
                 && $0.running.pipelines.gateway.configuration.maximumAttachmentBytes == 1
-                && $0.running.pipelines.deliveries.replyFiles.maximumBytes() == 1
+                && $0.running.pipelines.deliveries.replyFiles.configuration.attachments.maximumBytes == 1
         },
         "attachments/deadlineSeconds": Change("121") {
-            $0.running.pipelines.deliveries.attachments.deadline() == .seconds(121)
+            $0.running.pipelines.deliveries.attachments.configuration.attachments.deadline == .seconds(121)
         },
-        "attachments/retentionDays": Change("366") { $0.running.sweep.retention() == .seconds(366 * 86_400) },
+        "attachments/retentionDays": Change("366") {
+            $0.running.sweep.configuration.attachments.retention == .seconds(366 * 86_400)
+        },
         "attachments/concurrency": Change("1") { reloaded in
             let slots = reloaded.running.pipelines.deliveries.attachments.slots
             _ = await slots.acquire(for: ServerUnderTest.business)
@@ -198,7 +200,7 @@ import Testing
             let path = reloaded.server.configuration.dataDirectory + "/" + AuditLog.fileName
             let old = Timestamp.now().advanced(by: .seconds(-2 * 86_400)).rfc3339
             try AtomicFile.write(Array("{\"at\":\"\(old)\"}\n".utf8), to: path)
-            await reloaded.running.retentionSweep.audit?.removeOld()
+            await reloaded.running.retentionSweep.audit.removeOld()
             return try File(path, for: .reading).readAll().isEmpty
         },
         "limits/maximumBodyBytes": Change("1024") {

@@ -66,12 +66,12 @@ struct LinkPagesTests {
             handler: .builtin(name: "none", configuration: nil))
         let image = RichLink.Image(bytes: Self.png, mimeType: "image/png")
         business.links.hosts = ["shop.example": LinkHost(title: "Sam's Fish", image: image)]
+        let configuration = CurrentConfiguration([business])
         let sender = ReplySender(
             store: test.store, gateway: test.sender.gateway, replyFiles: test.sender.replyFiles,
             linkPages: LinkPages(
-                transport: ClosingTransport(store: test.store),
-                configuration: CurrentConfiguration([business])),
-            observer: LogObserver(test.log.logger), logger: test.log.logger)
+                transport: ClosingTransport(store: test.store), configuration: configuration),
+            observer: LogObserver(test.log.logger), logger: test.log.logger, configuration: configuration)
         let id = MessageID.random()
         let message = """
             {"id":"\(id)","v":1,"type":"richLink","sourceId":"\(Self.business.rawValue)","destinationId":"c","page":true,

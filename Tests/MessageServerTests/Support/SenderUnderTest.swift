@@ -41,15 +41,25 @@ struct SenderUnderTest {
                 downloadHosts: ["\(address)"]), logger: log.logger)
         store = try Store.open(
             StoreConfiguration(directory: directory.file("data")), logger: log.logger)
+        var settings = ServerConfiguration(
+            mspID: ServerUnderTest.mspID, secret: secret,
+            businesses: (0..<businessCount).map { number in
+                BusinessConfiguration(
+                    slug: "business-\(number)", businessID: BusinessID("business-\(number)"),
+                    name: "Business",
+                    handler: .builtin(name: "none", configuration: nil))
+            })
+        settings.gateway.replyLifetime = lifetime
+        let configuration = CurrentConfiguration(settings)
         sender = ReplySender(
             store: store, gateway: client,
             replyFiles: ReplyFiles(
-                gateway: client, files: AttachmentFiles(dataDirectory: directory.file("data"))),
-            observer: observer ?? LogObserver(log.logger), logger: log.logger, lifetime: lifetime,
+                gateway: client, files: AttachmentFiles(dataDirectory: directory.file("data")),
+                configuration: configuration),
+            observer: observer ?? LogObserver(log.logger), logger: log.logger, configuration: configuration,
             backoff: Backoff(from: .milliseconds(5), to: .milliseconds(20), jitter: 0.5...1),
             maximumRetryAfter: .milliseconds(20),
-            refusalBackoff: Backoff(from: .milliseconds(5), to: .milliseconds(20), jitter: 0.5...1),
-            businessCount: { businessCount })
+            refusalBackoff: Backoff(from: .milliseconds(5), to: .milliseconds(20), jitter: 0.5...1))
         running = isRunning ? Task { [sender] in await sender.run() } : nil
     }
 
