@@ -92,9 +92,7 @@ package final class RunningServer: Sendable {
         let payments = try PaymentServices(
             current, store: store,
             handlers: HandlerPayments(registry, timings: configuration.paymentTimings), logger: logger)
-        making.unasked.open(
-            store, signIns: signIns, payments: payments.results,
-            opening: Opening(store: store, configuration: current), notices: Notices(store, current))
+        making.unasked.open(store, current, payments: payments.results)
         let pipelines = try Pipelines(
             current, store: store, signIns: signIns, signInClient: signInClient, payments: payments,
             inspector: inspector, observer: observer, logger: logger

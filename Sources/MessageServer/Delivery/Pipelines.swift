@@ -50,7 +50,7 @@ struct Pipelines: Sendable {
             store: store, observer: observer,
             recentAnswers: RecentAnswers(after: store.latestRecoveredMessageAt), handOffs: handOffs,
             notices: notices,
-            firstAnswers: FirstAnswers(store: store, opening: opening, configuration: configuration),
+            firstAnswers: FirstAnswers(opening: opening),
             configuration: configuration)
         var deliveries = DeliveryPipeline(
             store: store,
@@ -75,10 +75,10 @@ struct Pipelines: Sendable {
         }
         sender = ReplySender(
             store: store, gateway: gateway, replyFiles: replyFiles, signIns: signIns,
-            payments: payments?.parts, opening: opening,
+            payments: payments?.parts,
             linkPages: LinkPages(transport: try CurlTransport(), configuration: configuration),
-            recentAnswers: recording.recentAnswers, notices: notices, observer: observer,
-            logger: logger, configuration: configuration, reportsFailures: reportsFailures)
+            recentAnswers: recording.recentAnswers, observer: observer, logger: logger,
+            configuration: configuration, reportsFailures: reportsFailures)
     }
 }
 

@@ -13,21 +13,13 @@ final class ProactiveMessages: Sendable {
 
     private struct Opened {
         let store: Store
-        let signIns: SignInSettings
+        let configuration: CurrentConfiguration
         let payments: PaymentResults?
-        let opening: Opening?
-        let notices: Notices?
     }
 
-    /// Accepts messages from now on; `signIns` are the providers of the businesses.
-    func open(
-        _ store: Store, signIns: SignInSettings = SignInSettings(), payments: PaymentResults? = nil,
-        opening: Opening? = nil, notices: Notices? = nil
-    ) {
-        opened.withLock {
-            $0 = Opened(
-                store: store, signIns: signIns, payments: payments, opening: opening, notices: notices)
-        }
+    /// Accepts messages from now on.
+    func open(_ store: Store, _ configuration: CurrentConfiguration, payments: PaymentResults? = nil) {
+        opened.withLock { $0 = Opened(store: store, configuration: configuration, payments: payments) }
     }
 
     /// Ends a payment request before it is paid; false when it is not open.
@@ -50,13 +42,13 @@ final class ProactiveMessages: Sendable {
         guard (1...200).contains(key.utf8.count) else { throw .unusableKey }
         guard customer.fitsHeader else { throw .unusableCustomer }
         guard let opened = opened.withLock({ $0 }) else { throw .notStored }
-        let store = opened.store
+        let (store, configuration) = (opened.store, opened.configuration)
         let checked: Reply
         do {
             let capabilities = try await store.knownCapabilities(of: business, customer)
             checked = try CheckedAnswer.check(
-                message, for: capabilities, allowsClassicSignIn: opened.signIns.hasClassic(business),
-                at: "/message")
+                message, for: capabilities,
+                allowsClassicSignIn: SignInSettings(configuration).hasClassic(business), at: "/message")
         } catch let refusal as AnswerRefusal {
             throw .unusableMessage(refusal)
         } catch {
@@ -73,10 +65,10 @@ final class ProactiveMessages: Sendable {
         do throws(StoredFileNamed) { try ReplyFiles.checkNoStoredFile(reply.message) } catch {
             throw .unusableMessage(error.refusal(at: "/message"))
         }
-        try await checkConsent(checked, opened.notices, business, customer)
+        try await checkConsent(checked, Notices(store, configuration), business, customer)
         do {
             if !checked.kind.isTyping, !store.assignment(of: business, customer).isAssigned {
-                try await opened.opening?.send(in: name)
+                try await Opening(store: store, configuration: configuration).send(in: name)
             }
             switch try await store.send(ReceivedMessage(reply, in: name)) {
             case .stored, .duplicate: return reply.id
@@ -90,9 +82,8 @@ final class ProactiveMessages: Sendable {
     }
 
     private func checkConsent(
-        _ message: Reply, _ notices: Notices?, _ business: BusinessID, _ customer: CustomerID
+        _ message: Reply, _ notices: Notices, _ business: BusinessID, _ customer: CustomerID
     ) async throws(HandlerHostError) {
-        guard let notices else { return }
         let refusal: NoConsent?
         do {
             refusal = try await onDisk {

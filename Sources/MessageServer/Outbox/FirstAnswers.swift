@@ -7,9 +7,7 @@ import MessageStore
 /// The delivery and its attempts stay as they are, and the handler's answer follows. A restart schedules the
 /// answers of unfinished messages again; their ids are derived from the message, so that none is sent twice.
 struct FirstAnswers: Sendable {
-    let store: Store
     let opening: Opening
-    let configuration: CurrentConfiguration
     var timer: TypingIndicators.Timer = TypingIndicators.dispatchTimer()
 
     /// The age of the customer's message after which the text is not sent any more.
@@ -17,6 +15,7 @@ struct FirstAnswers: Sendable {
 
     /// Schedules the text for a message that begins a conversation.
     func schedule(_ message: UnrecordedMessage, beginning begins: NewConversation) {
+        let configuration = opening.configuration
         guard let settings = configuration.setting(\.opening, of: message.business),
             let answer = settings.firstAnswer, !message.isDecided
         else { return }
@@ -33,7 +32,7 @@ struct FirstAnswers: Sendable {
         let messages =
             before.map { ReceivedMessage($0, in: name) } + [ReceivedMessage(text, in: name, until: until)]
         timer(.milliseconds(max(0, due.milliseconds - Timestamp.now().milliseconds))) {
-            [store, record = message.record] in
+            [store = opening.store, record = message.record] in
             if Timestamp.now() < until { store.answerBeforeHandler(record, with: messages) }
         }
     }

@@ -38,7 +38,7 @@ extension ReplySender {
             if request.isAutomatic, message.outboundKind?.isTyping == false,
                 !store.assignment(of: request.business, request.customer).isAssigned
             {
-                try await opening?.send(
+                try await Opening(store: store, configuration: configuration).send(
                     in: ConversationID(business: request.business, customer: request.customer))
             }
             let result = try await store.keep(message, takes: request.takes)
@@ -129,11 +129,11 @@ extension ReplySender {
     ///
     /// A message without `person` counts as a program's.
     private func checkConsent(_ request: SendRequest) async throws {
-        guard let notices, request.person == nil else { return }
+        guard request.person == nil else { return }
         // An invalid message is refused later.
         let kind = (try? OutboundMessage(json: request.message))?.kind
-        let refusal = try await onDisk {
-            try notices.refusal(
+        let refusal = try await onDisk { [store, configuration] in
+            try Notices(store, configuration).refusal(
                 of: request.message.root["purpose"]?.string, kind, by: .program, request.business,
                 request.customer)
         }

@@ -25,17 +25,13 @@ final class ReplySender: Sendable {
     /// The callers that wait for the outcome of a proactive message.
     let outcomes = SendOutcomes()
     let gateway: GatewayClient
-    /// Adds what comes before the first automatic message of a conversation; nil adds nothing.
-    let opening: Opening?
     /// Reads title and image of links; nil leaves links as they are.
     let linkPages: LinkPages?
     /// Learns which questions the customers have got.
     private let recentAnswers: RecentAnswers
-    /// Refuses messages to which a customer has not agreed.
-    let notices: Notices?
     private let observer: any StageObserver
     let logger: Logger
-    private let configuration: CurrentConfiguration
+    let configuration: CurrentConfiguration
     /// The waits before a reply is sent again; half of each is random.
     private let backoff: Backoff
     /// The longest wait that the gateway's `Retry-After` may cause.
@@ -69,11 +65,8 @@ final class ReplySender: Sendable {
     init(
         store: Store, gateway: GatewayClient, replyFiles: ReplyFiles,
         signIns: SignInSettings? = nil, payments: PaymentParts? = nil,
-        opening: Opening? = nil, linkPages: LinkPages? = nil,
-        recentAnswers: RecentAnswers = RecentAnswers(after: nil), notices: Notices? = nil,
-        observer: any StageObserver,
-        logger: Logger,
-        configuration: CurrentConfiguration,
+        linkPages: LinkPages? = nil, recentAnswers: RecentAnswers = RecentAnswers(after: nil),
+        observer: any StageObserver, logger: Logger, configuration: CurrentConfiguration,
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
         maximumRetryAfter: Duration = .seconds(3600),
         refusalBackoff: Backoff = Backoff(from: .seconds(1), to: .seconds(30), jitter: 0.5...1),
@@ -84,10 +77,8 @@ final class ReplySender: Sendable {
         self.replyFiles = replyFiles
         self.signIns = SignInParts(requests: store.requests, settings: signIns)
         self.payments = payments ?? PaymentParts(requests: store.requests)
-        self.opening = opening
         self.linkPages = linkPages
         self.recentAnswers = recentAnswers
-        self.notices = notices
         self.observer = observer
         self.logger = logger
         self.configuration = configuration

@@ -292,7 +292,7 @@ import Testing
     {
         let test = try await SenderUnderTest(isRunning: false)
         let messages = ProactiveMessages()
-        messages.open(test.store)
+        messages.open(test.store, CurrentConfiguration())
         let reply = try Reply(json: JSONDocument(Array(Self.text(naming: Self.name).utf8)))
         let error = await #expect(throws: HandlerHostError.self) {
             _ = try await messages.send(reply, from: SenderUnderTest.business, to: CustomerID("c"), key: "k")

@@ -263,7 +263,7 @@ import Testing
     {
         let test = try await start(RecordingHandler())
         let messages = ProactiveMessages()
-        messages.open(test.store)
+        messages.open(test.store, CurrentConfiguration())
         let business = ServerUnderTest.business
         func send(_ key: String) async throws {
             _ = try await messages.send(.text("Ready."), from: business, to: customer, key: key)
