@@ -73,7 +73,7 @@ package enum GatewayError: Error, Sendable, Equatable, CustomStringConvertible {
         case .referenceMalformed(let field): "the reference's \(field) is missing or malformed"
         case .downloadRefused(.host, let host):
             "Apple named the host \(host ?? ""), which is not in gateway.downloadHosts"
-        case .downloadRefused(let refusal, _): "Apple named an address that is not allowed: \(refusal.reason)"
+        case .downloadRefused(let refusal, _): "Apple named an address that is not allowed: \(refusal.rawValue)"
         case .payloadTooLarge(let maximumBytes): "the payload has more than \(maximumBytes) bytes"
         case .lengthMismatch(let expected, let actual): "\(actual) bytes arrived instead of \(expected)"
         case .notKept(let error): "the file could not be written to the local disk: \(error)"
@@ -90,18 +90,5 @@ package enum GatewayError: Error, Sendable, Equatable, CustomStringConvertible {
         let parts = try? URLParts(url)
         return .downloadRefused(
             refusal, host: parts.map { "\($0.host)" + ($0.port.map { port in ":\(port)" } ?? "") })
-    }
-}
-
-extension DownloadRefusal {
-    /// The reason in words, with "it" for the address.
-    fileprivate var reason: String {
-        switch self {
-        case .malformed: "it is not an absolute URL"
-        case .scheme: "it is not https"
-        case .userInformation: "it contains a user name"
-        case .host: "its host is not in gateway.downloadHosts"
-        case .port: "its port is not 443"
-        }
     }
 }
