@@ -1,18 +1,7 @@
 /// A set of ASCII bytes, stored as 128 bits in two words; a lookup is one shift and one mask.
 struct CharacterClass: Sendable {
-    private var low: UInt64 = 0
-    private var high: UInt64 = 0
-
-    init(_ members: String) { for byte in members.utf8 { insert(byte) } }
-
-    private mutating func insert(_ byte: UInt8) {
-        if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
-    }
-
-    private init(low: UInt64, high: UInt64) {
-        self.low = low
-        self.high = high
-    }
+    let low: UInt64
+    let high: UInt64
 
     @inline(__always)
     func contains(_ byte: UInt8) -> Bool {
@@ -23,29 +12,20 @@ struct CharacterClass: Sendable {
 
     /// The bytes that a token may contain: methods and field names are tokens (RFC 9110 §5.6.2).
     ///
-    /// The two words are the result of `init(_:)` for ``tokenMembers``; a test compares both. They are
-    /// written as constants, because a lookup would otherwise first check a lazily initialized global.
+    /// The two words are written as constants, because a lookup would otherwise first check a lazily initialized
+    /// global; a test compares them with the members.
     static var token: CharacterClass {
         CharacterClass(low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
     }
-    static let tokenMembers =
-        "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
     /// Bytes of a path and query (RFC 3986 §3.3, §3.4): unreserved, sub-delims, `:@/?` and `%`.
     static var target: CharacterClass {
         CharacterClass(low: 0xafff_fff2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
     }
-    static let targetMembers =
-        "!$%&'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~"
 
     /// Bytes of a host's name or IPv4 address: unreserved ones (RFC 3986 §2.3).
     static var host: CharacterClass {
         CharacterClass(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
-    }
-    static let hostMembers = "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~"
-
-    static func == (left: CharacterClass, right: CharacterClass) -> Bool {
-        left.low == right.low && left.high == right.high
     }
 }
 

@@ -3,9 +3,19 @@ import Testing
 @testable import BalloonHTTP
 
 @Suite struct CharacterClassTests {
-    @Test func `the constants of character classes equal the sets of their members`() {
-        #expect(CharacterClass.token == CharacterClass(CharacterClass.tokenMembers))
-        #expect(CharacterClass.target == CharacterClass(CharacterClass.targetMembers))
-        #expect(CharacterClass.host == CharacterClass(CharacterClass.hostMembers))
+    @Test(
+        arguments: [
+            (
+                CharacterClass.token,
+                "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+            ),
+            (
+                CharacterClass.target,
+                "!$%&'()*+,-./0123456789:;=?@ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~"
+            ),
+            (CharacterClass.host, "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz~"),
+        ])
+    func `a character class contains exactly its members`(characters: CharacterClass, members: String) {
+        #expect((0...255).filter(characters.contains) == members.utf8.sorted())
     }
 }
