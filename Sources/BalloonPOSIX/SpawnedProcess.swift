@@ -54,21 +54,14 @@ package final class SpawnedProcess: Sendable {
         let output = try Pipe()
         let error = try Pipe()
         let id = try spawn(program, input.read.raw, output.write.raw, error.write.raw)
-        let watch: Descriptor
         do throws(SystemError) {
-            watch = Descriptor(owning: try uninterrupted("pidfd_open") { pidfd_open(id, 0) })
-        } catch {
-            kill(-id, SIGKILL)
-            _ = reap(id)
-            throw error
-        }
-        let owner = OwnedDescriptor(watch)
-        do throws(SystemError) {
-            _ = try loop.wait(for: owner.raw, .readable, on: queue) {
+            let watch = OwnedDescriptor(
+                Descriptor(owning: try uninterrupted("pidfd_open") { pidfd_open(id, 0) }))
+            _ = try loop.wait(for: watch.raw, .readable, on: queue) {
                 // Kill the group before reaping: as long as the process is a zombie, the id of its group
                 // cannot be reused.
                 kill(-id, SIGKILL)
-                withExtendedLifetime(owner) { onExit(reap(id)) }
+                withExtendedLifetime(watch) { onExit(reap(id)) }
             }
         } catch {
             kill(-id, SIGKILL)
@@ -142,17 +135,8 @@ final class OwnedDescriptor: Sendable {
     init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
 
     func read(_ maximumBytes: Int) throws(SystemError) -> [UInt8] {
-        let raw = descriptor.raw
-        var failure: SystemError?
-        // Sound: read writes at most `maximumBytes` to a buffer of that size, and returns their number.
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes) { buffer, count in
-            do throws(SystemError) {
-                count = try uninterrupted("read") { unsafe Glibc.read(raw, buffer.baseAddress, maximumBytes) }
-            } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
+        var bytes: [UInt8] = []
+        _ = try descriptor.read(onto: &bytes, maximumBytes: maximumBytes)
         return bytes
     }
 
