@@ -17,14 +17,6 @@ extension Descriptor {
         return descriptor
     }
 
-    /// Makes the kernel send small answers at once instead of waiting for more data (`TCP_NODELAY`).
-    ///
-    /// On a unix socket this has no effect.
-    package borrowing func disableDelay() {
-        // An error is ignored: a unix socket refuses the option, and has no delay to disable.
-        try? setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-    }
-
     /// Receives into `bytes` from its start.
     ///
     /// Returns the number of bytes, 0 when the peer has closed its sending side, and nil when no bytes are

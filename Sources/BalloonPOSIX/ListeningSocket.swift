@@ -78,12 +78,6 @@ package struct ListeningSocket: ~Copyable, Sendable {
             throw error
         }
     }
-
-    /// Accepts the next connection as a non-blocking descriptor; returns nil when none is waiting.
-    package func accept() throws(SystemError) -> Descriptor? {
-        var peer = PeerAddress()
-        return try accept(from: &peer)
-    }
 }
 
 extension Descriptor {

@@ -12,7 +12,8 @@ final class RawConnection {
         var writable = pollfd(fd: descriptor.raw, events: Int16(POLLOUT), revents: 0)
         poll(&writable, 1, 60_000)
         _ = fcntl(descriptor.raw, F_SETFL, 0)
-        descriptor.disableDelay()
+        // A unix socket refuses the option, and has no delay to disable.
+        try? descriptor.setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         var wait = timeval(tv_sec: 60, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         setsockopt(descriptor.raw, SOL_SOCKET, SO_RCVTIMEO, &wait, size)

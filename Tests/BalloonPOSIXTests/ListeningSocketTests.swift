@@ -82,3 +82,10 @@ import Testing
         try #require(status == 0)
     }
 }
+
+extension ListeningSocket {
+    func accept() throws(SystemError) -> Descriptor? {
+        var peer = PeerAddress()
+        return try accept(from: &peer)
+    }
+}
