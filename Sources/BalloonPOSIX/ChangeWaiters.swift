@@ -2,7 +2,7 @@ import Synchronization
 
 /// The tasks that wait for a change of a state which is kept elsewhere, behind its own lock.
 ///
-/// Unlike `AsyncSemaphore` and `ReadinessGate` it decides nothing: each task looks at the state itself.
+/// Unlike `AsyncSemaphore` it decides nothing: each task looks at the state itself.
 package final class ChangeWaiters: Sendable {
     private struct State {
         var tasks: [Int: CheckedContinuation<Void, Never>] = [:]

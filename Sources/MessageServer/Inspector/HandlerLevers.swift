@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import HandlerKit
 import Synchronization
 

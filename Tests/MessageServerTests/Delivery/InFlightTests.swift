@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import BusinessMessages
 import HandlerKit
 import TestSupport
