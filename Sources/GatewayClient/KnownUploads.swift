@@ -26,14 +26,15 @@ package final class KnownUploads: Sendable {
     }
 
     private struct Entry {
+        /// The entries are numbered in the order of recording.
+        let number: Int
         let at: Int
         let value: [UInt8]
     }
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// The keys in the order of recording; an item is ignored if its key was recorded again later.
-        var order = Deque<(key: Key, at: Int)>()
+        var lastNumber = 0
         /// Contents that were sent recently; ``recordSeen(_:)`` adds them.
         var seen: Set<Key> = []
     }
@@ -127,18 +128,11 @@ package final class KnownUploads: Sendable {
     }
 
     private func insert(_ key: Key, _ value: [UInt8]?, at: Int, into state: inout State) {
-        state.entries[key] = value.map { Entry(at: at, value: $0) }
-        guard value != nil else { return }
-        state.order.append((key, at))
-        if state.order.count > 2 * maximumCount {
-            // Most of them are of contents that were recorded again later, or forgotten.
-            let latest = state.entries.sorted { $0.value.at < $1.value.at }
-            state.order = Deque()
-            for (key, entry) in latest { state.order.append((key, entry.at)) }
-        }
-        while state.entries.count > maximumCount, let oldest = state.order.popFirst() {
-            if state.entries[oldest.key]?.at == oldest.at { state.entries[oldest.key] = nil }
-        }
+        state.lastNumber += 1
+        state.entries[key] = value.map { Entry(number: state.lastNumber, at: at, value: $0) }
+        guard state.entries.count > maximumCount else { return }
+        let oldest = state.entries.min { $0.value.number < $1.value.number }
+        if let oldest { state.entries[oldest.key] = nil }
     }
 
     /// Appends a line to the file; rewrites the file without outdated lines when it has too many lines.
