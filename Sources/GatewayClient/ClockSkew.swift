@@ -1,28 +1,15 @@
 import BalloonTransport
-import Synchronization
 
-/// A check that reports once that the clocks of this machine and the gateway differ.
+/// The difference in seconds up to which a slow answer may be the only reason.
 ///
-/// Apple refuses the tokens of a machine whose clock is wrong, without naming the reason.
-final class ClockSkew: Sendable {
-    /// The difference in seconds up to which a slow answer may be the only reason.
-    ///
-    /// Apple's tolerance is not known.
-    static let toleratedSeconds = 60
+/// Apple's tolerance is not known. It refuses the tokens of a machine whose clock is wrong, without naming the reason.
+private let toleratedSeconds = 60
 
-    private let isReported = Atomic(false)
-
-    /// Returns the number of seconds by which our clock is ahead of the gateway's (negative when it is
-    /// behind), or nil.
-    ///
-    /// Returns a number only once, for the first answer whose difference exceeds ``toleratedSeconds``. `date`
-    /// is the field `Date` of the answer.
-    func notice(date: String?, now: Int) -> Int? {
-        guard let date, let theirs = secondsSince1970(date) else { return nil }
-        let ahead = now - theirs
-        guard abs(ahead) > Self.toleratedSeconds,
-            !isReported.exchange(true, ordering: .relaxed)
-        else { return nil }
-        return ahead
-    }
+/// Returns the number of seconds by which our clock is ahead of the gateway's (negative when it is behind); nil when
+/// a slow answer may be the only reason.
+///
+/// `date` is the field `Date` of the answer.
+func clockSkew(date: String?, now: Int) -> Int? {
+    guard let date, let theirs = secondsSince1970(date), abs(now - theirs) > toleratedSeconds else { return nil }
+    return now - theirs
 }

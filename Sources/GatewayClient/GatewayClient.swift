@@ -31,7 +31,7 @@ package final class GatewayClient: Sendable {
     private let token: GatewayToken
     private let clock: any Clock<Duration>
     let logger: Logger
-    private let clockSkew = ClockSkew()
+    private let isSkewReported = OnceFlag()
     private let retryBudget = RetryBudget()
     /// The counts and durations of the requests so far.
     package let metrics = GatewayMetrics()
@@ -220,7 +220,9 @@ package final class GatewayClient: Sendable {
 
     private func lookAtClock(_ response: TransportResponse) {
         let now = SystemClock.secondsSince1970()
-        guard let ahead = clockSkew.notice(date: response.header("date"), now: now) else { return }
+        guard let ahead = clockSkew(date: response.header("date"), now: now), isSkewReported.claim() else {
+            return
+        }
         logger.warning(
             "this machine's clock and the gateway's clock differ; tokens may be refused",
             metadata: ["ahead_seconds": "\(ahead)"])
