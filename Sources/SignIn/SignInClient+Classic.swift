@@ -12,18 +12,8 @@ extension SignInClient {
     package func exchange(
         classicToken token: String, scalar: Secret, at provider: Provider,
         before deadline: ContinuousClock.Instant
-    ) async -> Result<ClassicResult, SignInFailure> {
-        do throws(SignInFailure) {
-            return .success(
-                try await classicResult(token, scalar, provider, before: deadline - Self.reservedTime))
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private func classicResult(
-        _ token: String, _ scalar: Secret, _ provider: Provider, before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> ClassicResult {
+        let deadline = deadline - Self.reservedTime
         guard let client = provider.classic else { throw .classicTokenRefused }
         let token = try await opened(token, scalar)
         let provider = try await completed(provider, isOpenID: false, before: deadline)

@@ -55,19 +55,8 @@ package final class SignInClient: Sendable {
     package func exchange(
         _ callback: SignInCallback, of attempt: SignInAttempt, at provider: Provider,
         before deadline: ContinuousClock.Instant
-    ) async -> Result<Identity, SignInFailure> {
-        do throws(SignInFailure) {
-            return .success(
-                try await identity(callback, attempt, provider, before: deadline - Self.reservedTime))
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private func identity(
-        _ callback: SignInCallback, _ attempt: SignInAttempt, _ provider: Provider,
-        before deadline: ContinuousClock.Instant
     ) async throws(SignInFailure) -> Identity {
+        let deadline = deadline - Self.reservedTime
         let provider = try await completed(provider, isOpenID: attempt.isOpenID, before: deadline)
         try callback.checkIssuer(provider.issuer, isAnnounced: provider.namesIssuerInCallbacks ?? false)
         let code = try callback.code()

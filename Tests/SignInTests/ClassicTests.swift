@@ -31,8 +31,10 @@ import Testing
     private func exchange(_ test: ProviderUnderTest, _ token: String) async -> Result<
         ClassicResult, SignInFailure
     > {
-        await test.client.exchange(
-            classicToken: token, scalar: pair.scalar, at: test.provider, before: .now + .seconds(20))
+        await Result(of: { () async throws(SignInFailure) in
+            try await test.client.exchange(
+                classicToken: token, scalar: pair.scalar, at: test.provider, before: .now + .seconds(20))
+        })
     }
 
     @Test func `a token of our client becomes an identity`() async throws {

@@ -63,7 +63,9 @@ struct ProviderUnderTest {
     func exchange(
         _ attempt: SignInAttempt, _ callback: SignInCallback, within time: Duration = .seconds(20)
     ) async -> Result<Identity, SignInFailure> {
-        await client.exchange(callback, of: attempt, at: provider, before: .now + time)
+        await Result(of: { () async throws(SignInFailure) in
+            try await client.exchange(callback, of: attempt, at: provider, before: .now + time)
+        })
     }
 
     /// Visits the provider and exchanges the code.
@@ -87,6 +89,10 @@ final class TestClocks: Sendable {
 }
 
 extension Result where Failure == SignInFailure {
+    init(of call: () async throws(SignInFailure) -> Success) async {
+        do throws(SignInFailure) { self = .success(try await call()) } catch { self = .failure(error) }
+    }
+
     var failure: SignInFailure? {
         if case .failure(let failure) = self { failure } else { nil }
     }
@@ -110,7 +116,9 @@ extension Result where Failure == SignInFailure {
         let callback = try SignInCallback("code=c&state=\(attempt.state)".utf8)
         // A request that leaves an open connection behind, which the exchange would reuse.
         _ = try await transport.send(TransportRequest(url: server.url("/keys"), allowsPlainHTTP: true))
-        let result = await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20))
+        let result = await Result(of: { () async throws(SignInFailure) in
+            try await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20))
+        })
         guard case .failure(.unreachable(.token, .interrupted)) = result else {
             Issue.record("not interrupted: \(result)")
             return

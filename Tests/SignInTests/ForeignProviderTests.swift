@@ -45,13 +45,21 @@ private let foreignIssuer = ProcessEnvironment.variables()["FOREIGN_PROVIDER"]
     }
 
     private func exchange(
+        _ callback: SignInCallback, _ attempt: SignInAttempt, _ provider: Provider
+    ) async -> Result<Identity, SignInFailure> {
+        await Result(of: { () async throws(SignInFailure) in
+            try await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20))
+        })
+    }
+
+    private func exchange(
         _ provider: Provider
     ) async throws -> Result<Identity, SignInFailure> {
         let attempt = SignInAttempt(at: provider, redirectURI: redirectURI)
         let callback = try await visit(attempt)
         try await client.checkIssuer(
             of: callback, for: attempt, at: provider, before: .now + .seconds(20))
-        return await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20))
+        return await exchange(callback, attempt, provider)
     }
 
     @Test func `discovery, RS256, nonce and userinfo of a foreign provider give an identity`() async throws {
@@ -68,9 +76,9 @@ private let foreignIssuer = ProcessEnvironment.variables()["FOREIGN_PROVIDER"]
         let provider = provider(.post(secret), scope: ["openid"])
         let attempt = SignInAttempt(at: provider, redirectURI: redirectURI)
         let callback = try await visit(attempt)
-        let first = await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20))
+        let first = await exchange(callback, attempt, provider)
         #expect(first.failure == nil)
-        let second = await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20))
+        let second = await exchange(callback, attempt, provider)
         #expect(second.failure == .grantRefused(usesPKCE: true))
     }
 
@@ -81,7 +89,7 @@ private let foreignIssuer = ProcessEnvironment.variables()["FOREIGN_PROVIDER"]
         let other = SignInAttempt(
             state: attempt.state, verifier: attempt.verifier, nonce: "another", redirectURI: redirectURI,
             scope: attempt.scope)
-        let result = await client.exchange(callback, of: other, at: provider, before: .now + .seconds(20))
+        let result = await exchange(callback, other, provider)
         #expect(result.failure == .idTokenRefused(.nonceDiffers))
     }
 }

@@ -149,13 +149,14 @@ final class SignInFlow: Sendable {
         guard try await update(claim, { request, now in request?.consume(at: now) ?? false }) == true else {
             throw .state
         }
-        switch await client.exchange(callback, of: attempt, at: provider, before: deadline) {
-        case .success(let identity):
-            return try await record(identity, claim, RequestName(of: callback.state), business)
-        case .failure(let failure):
-            try await record(failure, claim)
-            throw .provider(failure)
+        let identity: Identity
+        do throws(SignInFailure) {
+            identity = try await client.exchange(callback, of: attempt, at: provider, before: deadline)
+        } catch {
+            try await record(error, claim)
+            throw .provider(error)
         }
+        return try await record(identity, claim, RequestName(of: callback.state), business)
     }
 
     /// Returns the secrets of the open request that a callback claims; fails when no request agrees.

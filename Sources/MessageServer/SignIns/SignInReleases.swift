@@ -101,19 +101,19 @@ struct SignInReleases: Sendable {
     ) async throws -> SignInResult {
         // Without the key, which only a damaged file lacks, nothing proves the token.
         guard let payload = ClassicSignInPayload(payload) else { return .unproven }
-        let exchanged = await client.exchange(
-            classicToken: token, scalar: payload.scalar, at: business.section.provider,
-            before: .now + Self.classicTime)
-        switch exchanged {
-        case .success(let result): return SignInResult(result) ?? .failed(code: "502")
-        case .failure(.stopping): throw CancellationError()
-        case .failure(let failure):
+        do throws(SignInFailure) {
+            let result = try await client.exchange(
+                classicToken: token, scalar: payload.scalar, at: business.section.provider,
+                before: .now + Self.classicTime)
+            return SignInResult(result) ?? .failed(code: "502")
+        } catch {
+            if error == .stopping { throw CancellationError() }
             logger.warning(
                 "sign-in failed; the customer can begin again",
                 metadata: [
-                    "business": "\(business.slug)", "code": "\(failure.code)", "reason": "\(failure.reason)",
+                    "business": "\(business.slug)", "code": "\(error.code)", "reason": "\(error.reason)",
                 ])
-            return .failed(code: "\(failure.code)")
+            return .failed(code: "\(error.code)")
         }
     }
 

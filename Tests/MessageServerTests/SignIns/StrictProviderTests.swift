@@ -57,7 +57,12 @@ private let strictCookie = ProcessEnvironment.variables()["STRICT_PROVIDER_COOKI
     private func exchange(
         _ callback: SignInCallback, _ attempt: SignInAttempt, _ provider: Provider
     ) async -> Result<Identity, SignInFailure> {
-        await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20))
+        do throws(SignInFailure) {
+            return .success(
+                try await client.exchange(callback, of: attempt, at: provider, before: .now + .seconds(20)))
+        } catch {
+            return .failure(error)
+        }
     }
 
     private func failure(
@@ -146,9 +151,9 @@ private let strictCookie = ProcessEnvironment.variables()["STRICT_PROVIDER_COOKI
             introspectionURL: (strictIssuer ?? "") + "/introspect")
         let pair = try P384KeyPair()
         let sealed = Base64.encode(try ECIES.seal(token.bytes, to: pair.point))
-        let result = await client.exchange(
+        let result = try await client.exchange(
             classicToken: sealed, scalar: pair.scalar, at: provider, before: .now + .seconds(20))
-        guard case .signedIn(let classic) = try result.get() else {
+        guard case .signedIn(let classic) = result else {
             Issue.record("the token is unverified")
             return
         }
