@@ -79,7 +79,7 @@ final class BusinessHandler: Sendable {
 
     init(
         business: BusinessID, slug: String, fingerprint: [UInt8] = [], life: HandlerLifecycle?,
-        fallback: (life: HandlerLifecycle, after: Duration)? = nil, concurrency: Int, deadline: Duration,
+        fallback: Fallback? = nil, concurrency: Int, deadline: Duration,
         logger: Logger
     ) {
         self.business = business
@@ -89,10 +89,7 @@ final class BusinessHandler: Sendable {
         self.deadline = deadline
         self.logger = logger
         slots = HandlerSlots(maximumCount: concurrency)
-        self.fallback = fallback.map { fallback in
-            let slots = HandlerSlots(maximumCount: concurrency)
-            return Fallback(life: fallback.life, slots: slots, after: fallback.after)
-        }
+        self.fallback = fallback
     }
 
     /// Warns once about an outcome that asks by a quick reply without a text before it.

@@ -94,17 +94,17 @@ struct HandlerBuilder: Sendable {
         }
         let life = try handler(business.handler, business, configuration)
             .map { HandlerLifecycle($0, host: host) }
-        var fallback: (life: HandlerLifecycle, after: Duration)?
-        switch business.fallback?.answer {
-        case nil: break
-        case .text(let text):
-            fallback = (
-                HandlerLifecycle(CannedAnswer(text: text), host: host), business.fallback?.after ?? .zero
-            )
-        case .handler(let binding):
+        let second: (any Handler)? =
+            switch business.fallback?.answer {
+            case nil: nil
+            case .text(let text): CannedAnswer(text: text)
             // The handler `none` as a fallback means no fallback.
-            fallback = try handler(binding, business, configuration, scratch: "-fallback")
-                .map { (HandlerLifecycle($0, host: host), business.fallback?.after ?? .zero) }
+            case .handler(let binding): try handler(binding, business, configuration, scratch: "-fallback")
+            }
+        let fallback = second.map { handler in
+            BusinessHandler.Fallback(
+                life: HandlerLifecycle(handler, host: host),
+                slots: HandlerSlots(maximumCount: concurrency), after: business.fallback?.after ?? .zero)
         }
         return BusinessHandler(
             business: id, slug: business.slug, fingerprint: fingerprint, life: life, fallback: fallback,
