@@ -202,7 +202,7 @@ package final class RunningServer: Sendable {
                     name: .conversationOverdue, business: name.business,
                     conversation: ConversationFiles.name(of: name.customer), since: since))
         }
-        sender.whenAccepted { [typing] in typing.messageWasSent(in: $0) }
+        sender.whenAccepted { [typing] in typing.end(in: $0, isMessageSent: true) }
         let operations = APIOperations(
             store: store, files: ConversationFiles(dataDirectory: configuration.dataDirectory),
             attachments: pipelines.deliveries.attachments.files, registry: registry, watch: pipelines.watch,

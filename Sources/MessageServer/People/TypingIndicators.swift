@@ -112,41 +112,30 @@ final class TypingIndicators: Sendable {
     }
 
     /// Ends a conversation's indicator; does nothing when none is shown.
-    func end(in name: ConversationID) {
-        let isChanged = state.withLock { state in
-            guard state.indicators[name]?.isWanted == true else { return false }
+    ///
+    /// `isMessageSent` says that Apple accepted a message to the customer, which also ends the display on the
+    /// customer's device.
+    func end(in name: ConversationID, isMessageSent: Bool = false) {
+        let number = state.withLock { state -> UInt64? in
+            guard let indicator = state.indicators[name], indicator.isWanted else { return nil }
             state.indicators[name]?.isWanted = false
-            schedule(name, in: &state)
-            return true
+            if !isMessageSent {
+                schedule(name, in: &state)
+            } else if !indicator.isSending {
+                // A start that is being sent now may arrive after the message, so the display must then still be
+                // ended.
+                state.indicators[name]?.isShown = false
+            }
+            return indicator.number
         }
-        if isChanged { ended(name) }
-    }
-
-    /// Publishes the end of an indicator, and removes its entry after ``pause``, when another start is
-    /// allowed.
-    private func ended(_ name: ConversationID) {
+        guard let number else { return }
         publish(name, false)
-        guard let number = state.withLock({ $0.indicators[name]?.number }) else { return }
+        // The entry is removed when another start is allowed.
         expire(name, number, after: Self.pause)
     }
 
     private func expire(_ name: ConversationID, _ number: UInt64, after time: Duration) {
         timer(time) { [weak self] in self?.expire(name, number) }
-    }
-
-    /// Ends the indicator because Apple accepted a message to the customer.
-    ///
-    /// The message also ends the display on the customer's device.
-    func messageWasSent(in name: ConversationID) {
-        let isChanged = state.withLock { state in
-            guard let indicator = state.indicators[name], indicator.isWanted else { return false }
-            state.indicators[name]?.isWanted = false
-            // A start that is being sent now may arrive after the message, so the display must still be
-            // ended.
-            if !indicator.isSending { state.indicators[name]?.isShown = false }
-            return true
-        }
-        if isChanged { ended(name) }
     }
 
     /// Makes ``run()`` return as soon as the sends in progress are complete.

@@ -58,8 +58,8 @@ import Testing
         await running(indicators) {
             _ = indicators.begin(in: name)
             #expect(await eventually { sent.texts.contains("start") && !indicators.isSending })
-            indicators.messageWasSent(in: name)
-            indicators.messageWasSent(in: name)
+            indicators.end(in: name, isMessageSent: true)
+            indicators.end(in: name, isMessageSent: true)
             indicators.end(in: name)
         }
         #expect(sent.texts.filter { $0.hasPrefix("event") } == ["event true", "event false"])
