@@ -1,6 +1,4 @@
-import BalloonPOSIX
 import BalloonTransport
-import BalloonWire
 import BusinessMessages
 import MessageServer
 import Simulator
