@@ -32,7 +32,7 @@ struct DiskCircuitBreakerTests {
     }
 
     private func leasedCount(_ store: Store) -> Int {
-        store.scheduler.recorded.filter {
+        store.scheduler.all.filter(\.pending.recording.isDone).filter {
             store.scheduler.leased($0.pending.record, of: $0.conversation) != nil
         }.count
     }
@@ -107,7 +107,7 @@ struct DiskCircuitBreakerTests {
         await append(3, to: store)
         // All messages are recorded by then, so that only deliveries write lines.
         let first = try await store.lease()
-        while store.scheduler.recorded.count < 3 { await Task.yield() }
+        while store.scheduler.all.count(where: \.pending.recording.isDone) < 3 { await Task.yield() }
         disk.code.withLock { $0 = EROFS }
         await #expect(throws: StoreError.self) {
             try await store.recordResults(first, files: [.failed(reason: "gone")])
