@@ -170,7 +170,8 @@ struct MessageState: Sendable {
     }
 
     private mutating func apply(_ attempt: JournalRecord.Attempt) {
-        guard attempt.number > attempts else { return }
+        // A delivery may end while its failed attempt is being recorded.
+        guard end == nil, attempt.number > attempts else { return }
         attempts = Int32(clamping: attempt.number)
         if attempt.isCrash { crashes = UInt8(clamping: Int(crashes) + 1) }
         if !attempt.isCrash { status = attempt.isParked ? .parked : .pending }

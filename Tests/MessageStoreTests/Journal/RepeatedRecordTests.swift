@@ -45,6 +45,20 @@ struct RepeatedRecordTests {
                 outboundKind: nil, act: .writes), record: 2, at: location(2))
     }
 
+    @Test func `an attempt that is recorded after the end of its delivery changes nothing`() {
+        var state = message()
+        state.apply(
+            located(
+                .finished(
+                    .init(
+                        of: 2, kind: .text, result: .dropped, reason: nil, original: nil, isRefusal: false,
+                        attempts: 1)), 3))
+        let ended = "\(state)"
+        state.apply(
+            located(.attempt(.init(of: 2, number: 2, isCrash: false, isParked: true, next: Self.later)), 4))
+        #expect("\(state)" == ended)
+    }
+
     @Test func `a record that is written twice in a row changes nothing the second time`() {
         var state = message()
         for (index, record) in Self.records.enumerated() {
