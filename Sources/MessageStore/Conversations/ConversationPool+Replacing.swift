@@ -55,8 +55,8 @@ extension ConversationPool {
         _ file: AtomicFile.Replacement, of replacement: ConversationReplacement
     ) throws(StoreError) -> Bool {
         let path = replacement.path
-        var isInstalled = false
-        defer { if !isInstalled { file.discard() } }
+        var isUnused = true
+        defer { if isUnused { file.discard() } }
         if isClosed { return true }
         if quarantine.contains(replacement.name) { return false }
         guard try begins(path, with: replacement.content) else { return false }
@@ -64,9 +64,10 @@ extension ConversationPool {
             let old = try File(path, for: .reading)
             let readBytes = replacement.content.count
             let later = try old.read(at: readBytes, count: max(0, old.sizeBytes() - readBytes))
+            // An installation that fails discards the file itself.
+            isUnused = false
             try file.install(adding: replacement.repair.continuation(later))
         }
-        isInstalled = true
         open[replacement.name] = nil
         ends.remove(replacement.name)
         unsynced.insert(replacement.name)
