@@ -10,6 +10,8 @@ private let toleratedSeconds = 60
 ///
 /// `date` is the field `Date` of the answer.
 func clockSkew(date: String?, now: Int) -> Int? {
-    guard let date, let theirs = secondsSince1970(date), abs(now - theirs) > toleratedSeconds else { return nil }
+    guard let date, let theirs = secondsSince1970(date), abs(now - theirs) > toleratedSeconds else {
+        return nil
+    }
     return now - theirs
 }

@@ -73,7 +73,8 @@ package enum GatewayError: Error, Sendable, Equatable, CustomStringConvertible {
         case .referenceMalformed(let field): "the reference's \(field) is missing or malformed"
         case .downloadRefused(.host, let host):
             "Apple named the host \(host ?? ""), which is not in gateway.downloadHosts"
-        case .downloadRefused(let refusal, _): "Apple named an address that is not allowed: \(refusal.rawValue)"
+        case .downloadRefused(let refusal, _):
+            "Apple named an address that is not allowed: \(refusal.rawValue)"
         case .payloadTooLarge(let maximumBytes): "the payload has more than \(maximumBytes) bytes"
         case .lengthMismatch(let expected, let actual): "\(actual) bytes arrived instead of \(expected)"
         case .notKept(let error): "the file could not be written to the local disk: \(error)"

@@ -153,7 +153,9 @@ struct DataDirectory: Sendable {
         if Directory.exists(restoring) { throw .restoreUnfinished(path: path) }
     }
 
-    /// Returns the content of the version file; nil in a new directory. Throws for a version that is unknown.
+    /// Returns the content of the version file; nil in a new directory.
+    ///
+    /// Throws for a version that is unknown.
     private func knownVersion() throws(StoreError) -> [UInt8]? {
         guard let found = try files.read(versionFile) else {
             // A directory with a journal but without a version file is not new: its version is unknown.

@@ -142,7 +142,8 @@ struct IntakeTests {
     @Test func `a message is refused within its patience while the database does not answer`() async throws {
         let owned = try #require(try await Server(cluster).step())
         let intake = intake(patience: .milliseconds(50))
-        let processes = "SELECT coalesce(sum(pid), 0) FROM pg_stat_activity WHERE application_name = 'balloon intake'"
+        let processes =
+            "SELECT coalesce(sum(pid), 0) FROM pg_stat_activity WHERE application_name = 'balloon intake'"
         _ = await intake.keeps([0])
         // A statement ends after three seconds, which may pass on a busy machine: then its connection is another one.
         var keepsConnection = false

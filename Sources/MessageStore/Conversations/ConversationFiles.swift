@@ -55,7 +55,9 @@ package struct ConversationFiles: Sendable {
             for inner in try files.names(in: directory + "/" + folder) {
                 let path = directory + "/" + folder + "/" + inner
                 for name in try files.names(in: path) where name.hasSuffix(".jsonl") {
-                    if let summary = try summary(path + "/" + name, folder: folder) { return summary.business }
+                    if let summary = try summary(path + "/" + name, folder: folder) {
+                        return summary.business
+                    }
                 }
             }
             return nil

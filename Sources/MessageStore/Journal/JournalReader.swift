@@ -127,7 +127,8 @@ struct JournalReader {
                 takeMissing()
                 continue
             }
-            while let line = try StoreError.naming(path(segment), { () throws(SystemError) in try lines.next() })
+            while let line = try StoreError.naming(
+                path(segment), { () throws(SystemError) in try lines.next() })
             {
                 // A line with a correct checksum that is not JSON was written by another program, and is
                 // skipped.

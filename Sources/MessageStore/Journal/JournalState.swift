@@ -40,7 +40,9 @@ struct JournalState: Sendable {
 
         /// Creates the dead letter whose copy this record is; nil for any other record.
         init?(copiedBy record: LocatedRecord) {
-            guard case .carried(let of, let reply, let conversation, let at) = record.record else { return nil }
+            guard case .carried(let of, let reply, let conversation, let at) = record.record else {
+                return nil
+            }
             self.conversation = conversation
             self.at = at ?? Timestamp(milliseconds: 0)
             state = MessageState(carried: of, reply: reply, at: record.location)
@@ -196,7 +198,8 @@ struct JournalState: Sendable {
         deliveries.sorted().compactMap { record in
             guard let found = open[record]?.state, !found.isDecided, !found.isDelivered else { return nil }
             return (
-                JournalBody.attempt(of: record, Int(found.attempts) + 1, at: .now(), next: nil), found.location
+                JournalBody.attempt(of: record, Int(found.attempts) + 1, at: .now(), next: nil),
+                found.location
             )
         }
     }

@@ -151,7 +151,8 @@ extension SegmentLedger {
         let letters = try bytes.list { bytes in
             let (record, reply, segment) = (try bytes.next(), try bytes.next(), try bytes.next())
             return (
-                letter: DeadLetter(record, reply: reply == 0 ? nil : Int(clamping: reply - 1)), segment: segment,
+                letter: DeadLetter(record, reply: reply == 0 ? nil : Int(clamping: reply - 1)),
+                segment: segment,
                 business: BusinessID(try bytes.nextText())
             )
         }

@@ -556,7 +556,8 @@ extension JournalState {
             let closed = Assignment(state: .closed, record: 0)
             apply(
                 LocatedRecord(
-                    record: .assignment(AssignmentRecord(conversation: key, assignment: closed, endedIn: nil)),
+                    record: .assignment(
+                        AssignmentRecord(conversation: key, assignment: closed, endedIn: nil)),
                     number: UInt64(100 + number),
                     location: RecordLocation(segment: 1, offset: 0, lengthBytes: 0)))
         }

@@ -39,7 +39,8 @@ import Testing
 
     @Test func `a parked delivery does not count in the backlog, neither while it waits nor when it ends`() {
         func backlog(of name: BusinessID) -> Backlog? {
-            let record = JournalledRecord(number: 1, location: RecordLocation(segment: 1, offset: 0, lengthBytes: 1))
+            let record = JournalledRecord(
+                number: 1, location: RecordLocation(segment: 1, offset: 0, lengthBytes: 1))
             return quotas.add([
                 Lease(
                     conversation: ConversationKey(business: name, customer: customer),

@@ -306,7 +306,8 @@ struct ConversationRecoveryTests {
         let delivery = try await record("a", in: store)
         await store.journal.close()
         await #expect(throws: StoreError.closed) { try await store.finish(delivery, result: .handled) }
-        #expect(store.scheduler.all.filter(\.pending.recording.isDone).map(\.pending.record) == [delivery.record])
+        #expect(
+            store.scheduler.all.filter(\.pending.recording.isDone).map(\.pending.record) == [delivery.record])
         await store.close()
     }
 

@@ -18,7 +18,8 @@ import Testing
         decidedAt: Double = 0
     ) -> OutboxQueue.Entry {
         OutboxQueue.Entry(
-            id: id(record), conversation: first, decidedAt: later(decidedAt), isTyping: isTyping, place: .anywhere,
+            id: id(record), conversation: first, decidedAt: later(decidedAt), isTyping: isTyping,
+            place: .anywhere,
             pause: seconds.map {
                 OutboxQueue.Pause(
                     length: .seconds($0), decidedAt: later(decidedAt), end: end.map { later($0) })
@@ -94,14 +95,16 @@ import Testing
         for record in 1...1025 as ClosedRange<UInt64> {
             let key = ConversationKey(business: business, customer: CustomerID("c\(record)"))
             queue.add(
-                OutboxQueue.Entry(id: id(record), conversation: key, decidedAt: now, isTyping: true, place: .anywhere))
+                OutboxQueue.Entry(
+                    id: id(record), conversation: key, decidedAt: now, isTyping: true, place: .anywhere))
             _ = queue.settle(id(record), steady: now)
         }
         for (record, isPaused) in [(1, true), (1025, false)] as [(UInt64, Bool)] {
             let key = ConversationKey(business: business, customer: CustomerID("c\(record)"))
             queue.add(
                 OutboxQueue.Entry(
-                    id: id(2000 + record), conversation: key, decidedAt: now, isTyping: false, place: .anywhere,
+                    id: id(2000 + record), conversation: key, decidedAt: now, isTyping: false,
+                    place: .anywhere,
                     pause: OutboxQueue.Pause(length: .seconds(1), decidedAt: now)))
             #expect((lease(&queue, 0) == nil) == isPaused)
         }
@@ -118,7 +121,9 @@ import Testing
         var queue = OutboxQueue(maximumInFlight: 2, maximumInFlightPerBusiness: 1)
         queue.add(entry(1))
         let other = ConversationKey(business: business, customer: CustomerID("other"))
-        queue.add(OutboxQueue.Entry(id: id(2), conversation: other, decidedAt: now, isTyping: false, place: .anywhere))
+        queue.add(
+            OutboxQueue.Entry(
+                id: id(2), conversation: other, decidedAt: now, isTyping: false, place: .anywhere))
         #expect(lease(&queue, 0) == 2)
         #expect(lease(&queue, 0) == nil)
         _ = queue.settle(id(2))
