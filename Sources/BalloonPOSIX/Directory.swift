@@ -130,14 +130,21 @@ package enum Directory {
     }
 
     /// Removes a directory with everything in it; a symbolic link in it is removed and not followed.
+    ///
+    /// Throws the first error after everything else is removed.
     package static func removeAll(_ path: String) throws(SystemError) {
+        var failure: SystemError?
         for name in try names(in: path) {
             let inner = path + "/" + name
             do throws(SystemError) { try remove(inner) } catch {
-                guard isDirectory(inner) else { throw error }
-                try removeAll(inner)
+                if error.isMissing { continue }
+                do throws(SystemError) {
+                    guard isDirectory(inner) else { throw error }
+                    try removeAll(inner)
+                } catch { failure = failure ?? error }
             }
         }
+        if let failure { throw failure }
         try removeEmpty(path)
     }
 

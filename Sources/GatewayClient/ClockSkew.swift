@@ -6,7 +6,7 @@ import BalloonTransport
 private let toleratedSeconds = 60
 
 /// Returns the number of seconds by which our clock is ahead of the gateway's (negative when it is behind); nil when
-/// a slow answer may be the only reason.
+/// a slow answer may be the only reason, or the gateway's clock is unknown.
 ///
 /// `date` is the field `Date` of the answer.
 func clockSkew(date: String?, now: Int) -> Int? {

@@ -61,6 +61,17 @@ struct DirectoryTests {
         }
     }
 
+    @Test func `a directory is removed with everything in it, and a link in it is not followed`() throws {
+        try Directory.make(directory.file("kept"))
+        try AtomicFile.write([], to: directory.file("kept/file"))
+        try Directory.make(directory.file("a/b/c"))
+        try AtomicFile.write([], to: directory.file("a/b/file"))
+        #expect(symlink(directory.file("kept"), directory.file("a/b/link")) == 0)
+        try Directory.removeAll(directory.file("a"))
+        #expect(!Directory.exists(directory.file("a")))
+        #expect(Directory.exists(directory.file("kept/file")))
+    }
+
     @Test(arguments: [("/a/b", "/a"), ("/a", "/"), ("/", "/"), ("a/b/c", "a/b"), ("a", ".")])
     func `the parent of a path is the part before its last slash`(path: String, above: String) {
         #expect(Directory.parent(of: path) == above)

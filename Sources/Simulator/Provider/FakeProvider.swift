@@ -40,7 +40,7 @@ package final class FakeProvider: Sendable {
         state = Mutex(State(key: try SigningKey(for: algorithm)))
     }
 
-    /// Starts serving and returns the bound address, whose port the system chooses.
+    /// Starts serving and returns the bound address, whose port the system chooses; throws a ``SystemError``.
     package func start() async throws -> SocketAddress {
         // The routes hold the provider until it stops.
         let bound = try await server.start(FakeProviderEndpoints(provider: self).routes)

@@ -1,6 +1,7 @@
 /// Runs `work`, and cancels it when `time` is over; returns nil when the time ends first.
 ///
-/// Returns when `work` has ended, so `work` must react to its cancellation. The end of the caller's task cancels both.
+/// Returns when `work` has ended, so `work` must react to its cancellation. When the caller's task is cancelled, so is `work`, and the
+/// result may be nil before the time is over.
 func withTimeLimit<Value: Sendable>(
     _ time: Duration, _ work: @escaping @Sendable () async -> Value
 ) async -> Value? {
