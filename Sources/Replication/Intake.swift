@@ -150,12 +150,16 @@ package final class Intake: Sendable {
             ], name: "keep")
         let isServed = rows.first?[2].number == 1
         let numbers = Dictionary(rows.map { ($0[0].number, $0[1].number) }) { first, _ in first }
+        // Those of messages that were refused during the transaction.
+        var refused: [Int64] = []
         state.withLock { state in
             state.pause.reset()
             state.answered = isServed ? 0 : state.answered + rows.count
             batch.removeAll { message in
-                // One that was refused during the transaction is kept nevertheless, and nobody waits for it.
-                if state.new.first?.key != message.key { return true }
+                if state.new.first?.key != message.key {
+                    if let number = numbers[message.key] { refused.append(number) }
+                    return true
+                }
                 _ = state.new.popFirst()
                 return false
             }
@@ -171,6 +175,7 @@ package final class Intake: Sendable {
         if isServed { fetchLater(batch.filter { $0.fetch != nil }.compactMap { numbers[$0.key] }) }
         runFetches()
         if !isServed { end(batch, isKept: !rows.isEmpty) }
+        if !refused.isEmpty { try remove(refused) }
         return !rows.isEmpty
     }
 
@@ -188,8 +193,7 @@ package final class Intake: Sendable {
         let refused = rows.filter { $0[2].number == 1 }.map { $0[1].number }
         if !refused.isEmpty {
             end(take(refused), isKept: false)
-            // Without an answer of the database, the rows stay, and nobody reads them.
-            try connection.run("DELETE FROM balloon.intake WHERE number = ANY($1)", [.numbers(refused)])
+            try remove(refused)
         }
         if isOpen { fetch(numbers.filter(left.contains)) }
         let kept = take(numbers.filter { isOpen || !left.contains($0) })
@@ -274,6 +278,11 @@ package final class Intake: Sendable {
         let isRemoved = Set(removed.map { $0.map { $0[0].number } } ?? overdue)
         end(take(overdue.filter { !isRemoved.contains($0) }), isKept: true)
         end(take(overdue), isKept: false)
+    }
+
+    /// Removes the rows of messages whose senders were told to try again; without an answer of the database, they stay.
+    private func remove(_ numbers: [Int64]) throws(PostgresError) {
+        try connection.run("DELETE FROM balloon.intake WHERE number = ANY($1)", [.numbers(numbers)])
     }
 
     private func take(_ numbers: [Int64]) -> [Message] {

@@ -154,6 +154,10 @@ struct IntakeTests {
             #expect(await intake.keeps([attempt]) == false)
             try lock.runAll("COMMIT")
             _ = await intake.keeps([attempt, 0])
+            // The row of the refused message is removed, because its sender tries again.
+            let rows = try cluster.number(
+                "SELECT count(*) FROM balloon.intake WHERE content = '\\x000\(attempt)'")
+            if rows > 0 { continue }
             keepsConnection = try cluster.number(processes) == before
         }
         #expect(keepsConnection)
