@@ -275,6 +275,8 @@ final class FileCopier: DurableCopy {
         while !isEnded {
             do throws(PostgresError) {
                 if let unfinished = try keepOnce(taken, &work) { return unfinished }
+                // After a release, the next server may have the store before a late change is here.
+                if isEnded { return nil }
                 end()
                 lost()
             } catch {

@@ -7,7 +7,7 @@ import Synchronization
 package final class OwnedStore: Sendable {
     /// Whether another server was the owner, and died without releasing the store.
     package let isTakenOver: Bool
-    private let copier: FileCopier
+    let copier: FileCopier
     private let epoch: Int64
     private let settings: ReplicaSettings
     private let logger: Logger

@@ -181,6 +181,25 @@ struct ReplicaTests {
         await owned.release()
     }
 
+    @Test func `a change that is late for the release of the store does not end the server`() async throws {
+        let one = try Server(cluster)
+        let owned = try #require(try await one.step())
+        try await onThread { try AtomicFile.write([1], to: one.path("early")) }
+        let other = try PostgresConnection(cluster.url, name: "test")
+        try other.runAll("BEGIN; LOCK TABLE balloon.file")
+        try Directory.rename(one.path("early"), to: one.path("late"))
+        #expect(
+            try await eventually {
+                try cluster.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") > 0
+            })
+        owned.endBeats()
+        owned.copier.end()
+        try cluster.run("UPDATE balloon.owner SET epoch = epoch + 1")
+        try other.runAll("ROLLBACK")
+        #expect(await eventually { owned.figures.waitingFiles == 0 })
+        #expect(!one.isLost)
+    }
+
     @Test func `the server that takes the store has the calls that were kept, and a former owner its own`()
         async throws
     {
