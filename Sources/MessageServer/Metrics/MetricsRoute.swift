@@ -45,7 +45,7 @@ struct MetricsRoute: Sendable {
             var handlers: [BusinessID: HandlerStatus] = [:]
             for business in registry.all { handlers[business.business] = await HandlerStatus(business) }
             var text = MetricsText()
-            text.add(stages)
+            text.add(labels.messageCounts, stages)
             let metrics = store.metrics(deadReversals: payments.deadLetters)
             text.add(BusinessMetrics.all(labels, metrics, handlers))
             text.family(
@@ -114,10 +114,12 @@ struct MetricsRoute: Sendable {
 }
 
 extension MetricsText {
-    fileprivate mutating func add(_ stages: StageMetrics) {
+    fileprivate mutating func add(
+        _ messages: [(label: String, kind: Kind, count: UInt64)], _ stages: StageMetrics
+    ) {
         family("balloon_messages_total", .counter, "Messages in a conversation's file, by business and kind.")
         {
-            for (label, kind, count) in stages.messageCounts {
+            for (label, kind, count) in messages {
                 $0.add([("business", label), ("kind", kind.rawValue)], count)
             }
         }

@@ -1,6 +1,5 @@
 import BalloonMetrics
 import BusinessMessages
-import Synchronization
 
 /// Counts the stages of all messages for `/metrics`, and passes each event to the next observer.
 ///
@@ -40,8 +39,6 @@ final class StageMetrics: StageObserver {
     /// The durations by stage and result; nil for a pair that cannot occur.
     private let durations: [Histogram?]
     private let webhooks = (0...statuses.count).map { _ in Counter() }
-    /// The recorded messages by label and kind.
-    private let messages = Mutex<[String: [Kind: UInt64]]>([:])
 
     init(_ labels: BusinessLabels, passingTo next: any StageObserver) {
         self.labels = labels
@@ -62,8 +59,7 @@ final class StageMetrics: StageObserver {
             if case .failed = event.result { countWebhook(503) } else { countWebhook(200) }
         case .record:
             if event.result == .done, let business = event.business, let kind = event.kind {
-                let label = labels[business]
-                messages.withLock { $0[label, default: [:]][kind, default: 0] &+= 1 }
+                labels.countMessage(to: business, of: kind)
             }
         case .resolve, .decode, .fetch, .route, .handle, .finish, .reply: break
         }
@@ -89,15 +85,6 @@ final class StageMetrics: StageObserver {
     var webhookCounts: [(status: String, count: UInt64)] {
         webhooks.enumerated().map { index, counter in
             (index < Self.statuses.count ? "\(Self.statuses[index])" : "other", counter.value)
-        }
-    }
-
-    /// The number of recorded messages by label and kind, for each configured business and each kind.
-    var messageCounts: [(label: String, kind: Kind, count: UInt64)] {
-        let messages = messages.withLock { $0 }
-        let known = Set(labels.all.map(\.label)).union(messages.keys)
-        return known.sorted().flatMap { label in
-            Kind.allCases.map { (label, $0, messages[label]?[$0] ?? 0) }
         }
     }
 

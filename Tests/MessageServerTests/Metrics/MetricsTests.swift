@@ -179,7 +179,7 @@ import Testing
                     StageEvent(stage: .record, result: .done, nanoseconds: 1, business: business, kind: kind))
             }
         }
-        let series = stages.messageCounts.count
+        let series = labels.messageCounts.count
         #expect(series == 201 * Kind.allCases.count)
         // Six gauges and a certificate for each label; buckets, sum and count of each histogram; a row for each answer of the gateway.
         let stageSeries = StageMetrics.possible.count * 13
