@@ -35,10 +35,11 @@ LEASE = 3
 KINDS = ["kill", "kill", "stop"]
 # With PostgreSQL, it is also frozen, or cut from PostgreSQL, for twice the lease, or killed and started again at once; its statements
 # arrive by half for a second, or late for two; and PostgreSQL is killed and started again at once, or when the lease is over, or frozen for longer, or killed for
-# ever, and its synchronous standby promoted; or that standby is killed, so that no commit ends.
-KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "cut", "database", "restart", "outage", "halves", "hang", "late", "promote", "absent"]
+# ever, and its synchronous standby promoted; or that standby is killed, so that no commit ends; or PostgreSQL ends half of the
+# connections, again and again, many of them during a COMMIT.
+KINDS_WITH_POSTGRES = ["kill", "freeze", "stop", "cut", "database", "restart", "outage", "halves", "hang", "late", "promote", "absent", "backends"]
 # In these, messages wait for the next owner and none is refused.
-UNREFUSED = ["kill", "freeze", "stop", "restart", "late"]
+UNREFUSED = ["kill", "freeze", "stop", "restart", "late", "backends"]
 # The last signal to a server, and its exit status.
 ENDS = {"kill": (signal.SIGKILL, -9), "restart": (signal.SIGKILL, -9), "stop": (signal.SIGTERM, 0), "freeze": (signal.SIGCONT, 75),
         "cut": (signal.SIGCONT, 75)}
@@ -235,6 +236,12 @@ class Servers:
                 self.cluster.signal(signal.SIGCONT)
             if answers != [200, 503]:
                 sys.exit(f"failover-test: without the database the owner's /livez and /readyz answer {answers}\n" + self.report(active))
+            return self.wait(range(len(self.ports)), "/readyz")
+        if kind == "backends":
+            for _ in range(20):
+                self.cluster.query(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'balloon' AND pid <> pg_backend_pid() AND random() < 0.5")
+                time.sleep(random.uniform(0, 0.1))
             return self.wait(range(len(self.ports)), "/readyz")
         if kind in ("halves", "late"):
             self.links[active].set("halved" if kind == "halves" else "late")
