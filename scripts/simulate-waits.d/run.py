@@ -21,7 +21,7 @@ CASES = {
     "second attempt": (["text", "--text", "recovers"], 0, THREE),
     "rejects": (["text", "--text", "rejects"], 1, ["dead letter N: no"]),
     "refused answer": (["text", "--text", "refused"], 1, [
-        "dead letter N: the answer was refused: rule messageType at /replies/1/type: "]),
+        "dead letter N: the answer was refused: rule messageType at /replies/1/type "]),
     "fails": (["text", "--text", "broken", "--timeout", "2"], 75, ["not ended, "]),
     "silent": (["text", "--text", "silent", "--timeout", "2"], 75, ["not ended, "]),
     "no handler": (["typingStart"], 1, ["no handler for this kind"]),
