@@ -80,7 +80,7 @@ final class FileCopier: DurableCopy {
     private let state = Mutex(State())
     /// Only the queue locks it, so nobody waits for it.
     private let work = Mutex(Work())
-    /// The number of the last kept change.
+    /// The number of the last kept change: the greatest one in the table `file`.
     private let last: Atomic<Int64>
     private let failures = Atomic<UInt64>(0)
 
@@ -352,7 +352,8 @@ final class FileCopier: DurableCopy {
         if !batch.isEmpty {
             guard try batch.send(over: connection) else { return nil }
             if isTransaction { try connection.run("COMMIT") }
-            last.store(number, ordering: .releasing)
+            // A part of a large file changes no row of `file`, so followers never see the number of its transaction.
+            if !batch.ended.isEmpty { last.store(number, ordering: .releasing) }
         }
         work.partial = partial
         if work.kept.count > Self.maximumKnownFiles { work.kept = [:] }

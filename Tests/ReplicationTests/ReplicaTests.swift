@@ -246,6 +246,25 @@ struct ReplicaTests {
         await owned.release()
     }
 
+    @Test func `a part of a large file is no change that a mark may name`() async throws {
+        let one = try Server(cluster, patience: .milliseconds(50))
+        let owned = try #require(try await one.step())
+        // Only the last part of the file makes it count.
+        try cluster.run("ALTER TABLE balloon.file ADD CONSTRAINT none CHECK (path <> 'attachments')")
+        try await onThread {
+            #expect(throws: SystemError.notKept) {
+                try AtomicFile.write(repeatingBytes(3 << 20, period: 251), to: one.path("attachments"))
+            }
+        }
+        #expect(await eventually { owned.figures.failures > 0 })
+        #expect(try cluster.number("SELECT count(*) FROM balloon.piece") > 0)
+        let last = "SELECT coalesce(max(number), 0) FROM balloon.file"
+        #expect(try owned.copier.beginMark() == cluster.number(last))
+        try cluster.run("ALTER TABLE balloon.file DROP CONSTRAINT none")
+        #expect(await eventually { owned.figures.waitingFiles == 0 })
+        await owned.release()
+    }
+
     @Test func `a sealed store has no plain content, and opens with its key only`() async throws {
         let key = SealingKey(.random(byteCount: 32))
         let (one, two) = try (Server(cluster, key), Server(cluster, key))
