@@ -61,6 +61,8 @@ final class FileCopier: DurableCopy {
 
     /// The state of the queue.
     private struct Work {
+        /// Whether the database behind this connection has what it confirmed.
+        var isChecked = false
         var kept: [String: Kept] = [:]
         /// The number of the latest transaction, whether it was kept or not.
         var number: Int64 = 0
@@ -71,6 +73,9 @@ final class FileCopier: DurableCopy {
     let files: KeptFiles
     var root: String { files.root }
     private let epoch: Int64
+    let term: String
+    /// The last change before the term.
+    private let after: Int64
     private let form: PieceForm
     private let patience: Duration
     private let connection: ReplicaConnection
@@ -91,14 +96,17 @@ final class FileCopier: DurableCopy {
     private static let maximumBatchBytes = 4 << 20
     private static let maximumKnownFiles = 50_000
 
-    /// Begins after the change `number` as the owner of `epoch`; `lost` is called when another replica is the owner.
+    /// Begins after the change `number` as the owner of `epoch`; `lost` is called when another replica is the owner, or the
+    /// database lost changes.
     init(
-        _ files: KeptFiles, _ settings: ReplicaSettings, epoch: Int64, after number: Int64, logger: Logger,
+        _ files: KeptFiles, _ settings: ReplicaSettings, epoch: Int64, term: String, after number: Int64,
+        logger: Logger,
         connect: @escaping @Sendable () throws(PostgresError) -> PostgresConnection,
         lost: @escaping @Sendable () -> Void
     ) {
         (self.files, self.epoch, self.logger, self.lost) = (files, epoch, logger, lost)
         connection = ReplicaConnection(connect)
+        (self.term, after) = (term, number)
         (form, patience) = (settings.form, settings.patience)
         last = Atomic(number)
     }
@@ -171,6 +179,11 @@ final class FileCopier: DurableCopy {
             try list(state.unkept.sorted(), &state)
             return last.load(ordering: .acquiring)
         }
+    }
+
+    /// Sets what a mark says when all until the change `number` is on this disk.
+    func advance(_ mark: inout ReplicaMark, through number: Int64) {
+        if number > after { (mark.through, mark.term) = (number, term) }
     }
 
     /// Keeps nothing any more; later changes fail.
@@ -281,7 +294,7 @@ final class FileCopier: DurableCopy {
                 lost()
             } catch {
                 // The database may have these files as they were before, or as they are now.
-                work.kept = [:]
+                (work.kept, work.isChecked) = ([:], false)
                 if failures % 100 == 0 {
                     logger.error(
                         "the store cannot be written; trying again", metadata: ["reason": "\(error)"])
@@ -296,7 +309,32 @@ final class FileCopier: DurableCopy {
         return nil
     }
 
+    /// Whether the database has the last kept change.
+    ///
+    /// If not, the mark names that change, so that a start on this directory is refused, and this server ends.
+    private func hasLast() throws(PostgresError) -> Bool {
+        let number = last.load(ordering: .relaxed)
+        let rows = try connection.run(ReplicaTerm.check, [.text(term), .number(number)])
+        if rows.first?[0].number == 1 { return true }
+        if isEnded { return false }
+        logger.critical(
+            "the store's database lacks a change that it confirmed; this server ends",
+            metadata: ["number": "\(number)"])
+        // Before the mark is written, which would wait for this queue.
+        end()
+        if var mark = try? ReplicaMark(in: root) {
+            advance(&mark, through: number)
+            try? mark.write(in: root)
+        }
+        lost()
+        return false
+    }
+
     private func keepOnce(_ taken: [Taken], _ work: inout Work) throws(PostgresError) -> [String: Bool]? {
+        if !work.isChecked {
+            guard try hasLast() else { return nil }
+            work.isChecked = true
+        }
         // One that is made again has another number: followers may have read the first, which the database kept without an
         // answer, and files have grown since.
         work.number = max(work.number, last.load(ordering: .relaxed)) + 1

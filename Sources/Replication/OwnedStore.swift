@@ -192,8 +192,15 @@ package final class OwnedStore: Sendable {
                 """
                 UPDATE balloon.replica SET beat = beat + 1, seen = now() WHERE id = $1
                 RETURNING (SELECT count(*) FROM balloon.owner WHERE epoch = $2), (
-                    SELECT count(*) FROM balloon.replica WHERE id <> $1 AND seen > now() - interval '90 seconds')
-                """, [.text(state.withLock(\.mark.replica)), .number(epoch)], within: lease / 4)
+                    SELECT count(*) FROM balloon.replica WHERE id <> $1 AND seen > now() - interval '90 seconds'),
+                    (SELECT count(*) FROM balloon.term WHERE id = $3)
+                """, [.text(state.withLock(\.mark.replica)), .number(epoch), .text(copier.term)],
+                within: lease / 4)
+            // The database lost this server's takeover, and may give its epoch to another one.
+            if rows.first?[2].number == 0 {
+                try? writeMark()
+                return lost()
+            }
             guard let row = rows.first, row[0].number == 1 else { return lost() }
             let wasAnswering = state.withLock { state in
                 (state.beat, state.followers) = (sent, row[1].number)
@@ -213,7 +220,7 @@ package final class OwnedStore: Sendable {
 
     private func writeMark() throws(SystemError) {
         var mark = state.withLock(\.mark)
-        mark.through = try copier.beginMark()
+        copier.advance(&mark, through: try copier.beginMark())
         try mark.write(in: copier.root)
         state.withLock { $0.marked = SystemClock.sinceBoot() }
     }

@@ -18,7 +18,7 @@ package actor Replica {
     private var mark: ReplicaMark?
     private var connection: PostgresConnection?
     /// The last change that is in the directory; nil until the directory was compared with the store.
-    private var place: (number: Int64, path: String)?
+    private var place: (number: Int64, path: String, term: String)?
     private var seen: (owner: Owner, silence: Duration, last: Duration)?
     private var marked = Duration.zero
 
@@ -194,7 +194,10 @@ package actor Replica {
             let epoch = taken.first?[0].number ?? 0
             try connection.run("DELETE FROM balloon.piece", within: .seconds(600))
             try connection.run("DELETE FROM balloon.file", within: .seconds(600))
-            let copier = makeCopier(epoch, after: 0) {}
+            guard let term = try beginTerm(of: epoch, after: 0, connection) else {
+                throw ReplicaError.unusable("another copy has begun")
+            }
+            let copier = makeCopier(epoch, term, after: 0) {}
             var names: [String] = []
             try files.forEach { name, _ in names.append(name) }
             for start in stride(from: 0, to: names.count, by: 100) {
@@ -211,7 +214,7 @@ package actor Replica {
             copier.end()
             var mark = ReplicaMark(store: try store(connection))
             mark.boot = ProcessRecord.machine ?? ""
-            mark.through = try lastNumber(connection)
+            copier.advance(&mark, through: try lastNumber(connection))
             try mark.write(in: files.root)
             try connection.run("UPDATE balloon.owner SET replica = '' WHERE epoch = $1", [.number(epoch)])
             return names.count
@@ -225,15 +228,15 @@ package actor Replica {
         try PostgresConnection(settings.url, name: name)
     }
 
-    private func opened() throws(PostgresError) -> PostgresConnection {
+    private func opened() throws -> PostgresConnection {
         if let connection { return connection }
         let new = try connect("balloon follower")
         try new.runAll("SET lock_timeout = '1s'")
         try ReplicaSchema.check(new)
         if let place {
-            let last = try lastNumber(new)
-            // The database was restored from a backup, or has forgotten removed files that this directory still has.
-            if last < place.number || last - place.number > Self.maximumBehind { self.place = nil }
+            try requireChange(place.number, of: place.term, new)
+            // The database has forgotten removed files that this directory still has.
+            if try lastNumber(new) - place.number > Self.maximumBehind { self.place = nil }
         }
         connection = new
         return new
@@ -247,6 +250,32 @@ package actor Replica {
         try connection.run("SELECT coalesce(max(number), 0) FROM balloon.file").first?[0].number ?? 0
     }
 
+    /// Throws when the database lacks a change that the directory has, and marks the directory, so that later starts throw, too.
+    private func requireChange(_ number: Int64, of term: String, _ connection: PostgresConnection) throws {
+        let last = try lastNumber(connection)
+        let isThere =
+            try term.isEmpty
+            ? number <= last
+            : connection.run(ReplicaTerm.check, [.text(term), .number(number)]).first?[0].number == 1
+        if isThere { return }
+        try writeMark()
+        throw ReplicaError.unusable(
+            """
+            the database lacks changes that the data directory has: it was restored, or a standby of it was promoted. To continue \
+            with the database as it is, start this server with an empty data directory. To continue with this directory instead, \
+            stop all servers, remove its file "replica", and run balloon store copy into an empty database
+            """)
+    }
+
+    /// Begins the term of an owner, and returns its id; nil when another server is the owner.
+    private func beginTerm(
+        of epoch: Int64, after number: Int64, _ connection: PostgresConnection
+    ) throws(PostgresError) -> String? {
+        let id = ReplicaTerm.makeID()
+        let rows = try connection.run(ReplicaTerm.begin, [.number(epoch), .text(id), .number(number)])
+        return rows.isEmpty ? nil : id
+    }
+
     /// Makes the directory what the store was at a moment between the beginning and the end of this call.
     private func join(_ connection: PostgresConnection) throws {
         let store = try store(connection)
@@ -258,6 +287,7 @@ package actor Replica {
                 )
             }
             mark = found
+            try requireChange(mark.through, of: mark.term, connection)
             // The directory may be a copy of another machine's, which is still there.
             if mark.boot != ProcessRecord.machine { mark.replica = ReplicaMark(store: store).replica }
         } else {
@@ -280,20 +310,23 @@ package actor Replica {
                 decoding: (try? File(files.absolute(ReplicaMark.changes), for: .reading).readAll()) ?? [],
                 as: UTF8.self
             ).split(separator: "\n").map(String.init))
-        let number = try lastNumber(connection)
+        let last = try connection.run(
+            """
+            SELECT number, \(ReplicaTerm.id(of: "number"))
+            FROM (SELECT coalesce(max(number), 0) AS number FROM balloon.file) AS last
+            """)
         let boot = ProcessRecord.machine ?? ""
-        // A smaller number is that of a database that was restored from a backup.
-        let isTrusted = mark.boot == boot && !boot.isEmpty && mark.through <= number
+        let isTrusted = mark.boot == boot && !boot.isEmpty
         let isFormerOwner =
             try connection.run("SELECT replica FROM balloon.owner").first?[0].text == mark.replica
         // An interrupted comparison is made again, because the mark stays as it was.
         if self.mark == nil { try mark.write(in: files.root) }
         self.mark = mark
-        var last = ""
+        var lastPath = ""
         while true {
             let rows = try connection.run(
                 "SELECT path, size, version, began, number FROM balloon.file WHERE path > $1 ORDER BY path LIMIT \(Self.pageFiles)",
-                [.text(last)])
+                [.text(lastPath)])
             for row in rows {
                 let file = try StoredFile(row)
                 if isFormerOwner, file.path == KeptFiles.calls { continue }
@@ -303,7 +336,7 @@ package actor Replica {
                 if !isSame { _ = try fetch(file, connection) }
             }
             guard let end = rows.last else { break }
-            last = end[0].text
+            lastPath = end[0].text
         }
         var found: [String] = []
         try files.forEach { path, _ in
@@ -312,7 +345,7 @@ package actor Replica {
             if found.count == Self.pageFiles { try removeUnknown(&found, connection) }
         }
         try removeUnknown(&found, connection)
-        place = (number, "\u{10FFFF}")
+        place = (last[0][0].number, "\u{10FFFF}", last[0][1].text)
         try writeMark()
     }
 
@@ -332,7 +365,8 @@ package actor Replica {
         while let place {
             let rows = try connection.run(
                 """
-                SELECT path, size, version, began, number FROM balloon.file WHERE (number, path) > ($1, $2)
+                SELECT path, size, version, began, number, \(ReplicaTerm.id(of: "file.number"))
+                FROM balloon.file WHERE (number, path) > ($1, $2)
                 ORDER BY number, path LIMIT \(Self.pageFiles)
                 """, [.number(place.number), .text(place.path)], name: "changes")
             for row in rows {
@@ -349,7 +383,7 @@ package actor Replica {
                 guard isWhole || !isAlone else {
                     throw ReplicaError.unusable("the database lacks a part of \(file.path)")
                 }
-                self.place = (file.number, file.path)
+                self.place = (file.number, file.path, row[5].text)
             }
             if rows.count < Self.pageFiles { return }
         }
@@ -454,8 +488,9 @@ package actor Replica {
         try writeMark()
         mark = self.mark ?? mark
         let number = try lastNumber(connection)
+        guard let term = try beginTerm(of: epoch, after: number, connection) else { return nil }
         let former = seen?.owner.replica ?? ""
-        let copier = makeCopier(epoch, after: number, lost: lost)
+        let copier = makeCopier(epoch, term, after: number, lost: lost)
         self.connection = nil
         return OwnedStore(
             copier, settings, mark: mark, epoch: epoch, after: number,
@@ -464,11 +499,11 @@ package actor Replica {
     }
 
     private func makeCopier(
-        _ epoch: Int64, after number: Int64, lost: @escaping @Sendable () -> Void
+        _ epoch: Int64, _ term: String, after number: Int64, lost: @escaping @Sendable () -> Void
     ) -> FileCopier {
         let name = "balloon \(mark?.replica ?? "copy")"
         return FileCopier(
-            files, settings, epoch: epoch, after: number, logger: logger,
+            files, settings, epoch: epoch, term: term, after: number, logger: logger,
             connect: { [settings] () throws(PostgresError) in try PostgresConnection(settings.url, name: name)
             },
             lost: lost)
@@ -485,6 +520,7 @@ package actor Replica {
     private func writeMark() throws(SystemError) {
         guard let place else { return }
         mark?.through = place.number
+        mark?.term = place.term
         mark?.boot = ProcessRecord.machine ?? ""
         try mark?.write(in: files.root)
         try SystemError.unlessMissing { () throws(SystemError) in

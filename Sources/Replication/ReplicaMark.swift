@@ -8,6 +8,7 @@ import Synchronization
 /// replica 91bc…
 /// boot 0c1d…
 /// through 4711
+/// term 5be0…
 /// ```
 ///
 /// Beside it, `replica.changes` has the paths of files whose content was replaced since then, a line each. So a start
@@ -22,11 +23,13 @@ struct ReplicaMark: Equatable {
     var boot: String
     /// The number of the last change that is on this disk, with all before it.
     var through: Int64
+    /// The term of that change, see ``ReplicaTerm``; empty when it has none.
+    var term: String
 
     init(store: String) {
         self.store = store
-        replica = (0..<4).map { _ in String(UInt32.random(in: .min ... .max), radix: 16) }.joined()
-        (boot, through) = ("", 0)
+        replica = ReplicaTerm.makeID()
+        (boot, through, term) = ("", 0, "")
     }
 
     /// Reads the file of a directory; nil when the directory is no copy.
@@ -45,6 +48,7 @@ struct ReplicaMark: Equatable {
         replica = values["replica"] ?? ""
         boot = values["boot"] ?? ""
         through = values["through"].flatMap { Int64($0) } ?? 0
+        term = values["term"] ?? ""
     }
 
     /// The file with the replaced files.
@@ -58,7 +62,7 @@ struct ReplicaMark: Equatable {
     /// Writes the file, once everything below the directory is on this disk.
     func write(in directory: String) throws(SystemError) {
         try Directory.synchronizeFileSystem(of: directory)
-        let text = "store \(store)\nreplica \(replica)\nboot \(boot)\nthrough \(through)\n"
+        let text = "store \(store)\nreplica \(replica)\nboot \(boot)\nthrough \(through)\nterm \(term)\n"
         try AtomicFile.write(Array(text.utf8), to: directory + "/" + KeptFiles.mark)
     }
 }

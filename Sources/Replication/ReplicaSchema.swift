@@ -5,6 +5,7 @@
 /// | `version` | one row: the number of the last migration, and the oldest program that may write, as such a number |
 /// | `store` | one row: the identity of the store |
 /// | `owner` | one row: who may write (empty for nobody), and how often that has changed, which is the fence; `intake` is that number when that server reads the table of this name, and `serves` whether it does at present |
+/// | `term` | each owner's epoch, a random id, and the last change before it; see ``ReplicaTerm`` |
 /// | `replica` | the servers that joined: `beat` is raised by the owner while it lives, `number` is the last change that a follower has |
 /// | `file` | the files of the data directory; `size` is -1 for a removed one; `version` names its pieces, `began` is the change with which this version began to count, `number` the last change |
 /// | `piece` | their content; pieces of another version and behind the size do not count |
@@ -34,13 +35,24 @@ enum ReplicaSchema {
             refused boolean NOT NULL DEFAULT false);
         ALTER TABLE balloon.intake ALTER content SET STORAGE EXTERNAL;
         ALTER TABLE balloon.owner ADD intake bigint NOT NULL DEFAULT -1, ADD serves boolean NOT NULL DEFAULT false;
+        \(grants(on: "intake"))
+        """,
+        """
+        CREATE TABLE balloon.term (epoch bigint PRIMARY KEY, id text NOT NULL UNIQUE, after bigint NOT NULL);
+        \(grants(on: "term"))
+        """,
+    ]
+
+    /// Gives the roles of the servers their rights on a new table.
+    private static func grants(on table: String) -> String {
+        """
         DO $$ DECLARE role text; BEGIN
             FOR role IN SELECT grantee FROM information_schema.role_table_grants
                 WHERE table_schema = 'balloon' AND table_name = 'piece' AND privilege_type = 'INSERT' AND grantee <> 'PUBLIC'
-            LOOP EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON balloon.intake TO %I', role); END LOOP;
+            LOOP EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON balloon.\(table) TO %I', role); END LOOP;
         END $$;
-        """,
-    ]
+        """
+    }
 
     /// Creates the tables or adds what is missing; needs the rights to create them, which a server does not.
     static func migrate(_ connection: PostgresConnection) throws(PostgresError) {

@@ -29,6 +29,29 @@ final class Cluster: Sendable {
 
     func run(_ sql: String) throws { try PostgresConnection(url, name: "test").runAll(sql) }
 
+    /// Copies what ``goBack()`` restores.
+    func save() throws {
+        for table in Self.tables { try run("CREATE TABLE saved_\(table) AS TABLE balloon.\(table)") }
+    }
+
+    /// Ends the servers' connections and restores what was saved, as the promotion of an asynchronous standby does.
+    func goBack() throws {
+        let connection = try PostgresConnection(url, name: "test")
+        try connection.runAll("ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
+        try connection.run(
+            """
+            SELECT pg_terminate_backend(pid, 10000)::text FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """, within: .seconds(60))
+        for table in Self.tables {
+            try connection.runAll("TRUNCATE balloon.\(table)")
+            try connection.runAll("INSERT INTO balloon.\(table) TABLE saved_\(table)")
+        }
+        try connection.runAll("ALTER DATABASE \(name) ALLOW_CONNECTIONS true")
+    }
+
+    private static let tables = ["owner", "term", "replica", "file", "piece"]
+
     func number(_ sql: String) throws -> Int64 {
         try PostgresConnection(url, name: "test").run(sql)[0][0].number
     }

@@ -26,7 +26,7 @@ struct KeptFilesTests {
         let directory = TemporaryDirectory()
         #expect(try ReplicaMark(in: directory.path) == nil)
         var mark = ReplicaMark(store: "ab")
-        (mark.boot, mark.through) = ("run", 4711)
+        (mark.boot, mark.through, mark.term) = ("run", 4711, "cd")
         try mark.write(in: directory.path)
         #expect(try ReplicaMark(in: directory.path) == mark)
     }

@@ -252,7 +252,7 @@ struct ReplicaTests {
         // Only the last part of the file makes it count.
         try cluster.run("ALTER TABLE balloon.file ADD CONSTRAINT none CHECK (path <> 'attachments')")
         try await onThread {
-            #expect(throws: SystemError.notKept) {
+            _ = #expect(throws: SystemError.notKept) {
                 try AtomicFile.write(repeatingBytes(3 << 20, period: 251), to: one.path("attachments"))
             }
         }
@@ -320,6 +320,96 @@ struct ReplicaTests {
         try ReplicaMark(store: "another").write(in: foreign.root)
         await #expect(throws: ReplicaError.self) { _ = try await foreign.step() }
         #expect(try own.content() == ["VERSION": [1]])
+    }
+
+    @Test func `a directory with changes that the database lost is refused, and another server continues`()
+        async throws
+    {
+        let (one, two, three) = try (Server(cluster), Server(cluster), Server(cluster))
+        _ = try #require(try await one.step())
+        try await onThread { try AtomicFile.write([1], to: one.path("people.json")) }
+        #expect(try await three.step() == nil)
+        try cluster.save()
+        try await onThread { try AtomicFile.write([2, 2], to: one.path("people.json")) }
+        #expect(try await two.step() == nil)
+        try cluster.goBack()
+        try await onThread {
+            _ = #expect(throws: SystemError.notKept) { try AtomicFile.write([3], to: one.path("journal")) }
+        }
+        #expect(one.isLost)
+        await #expect(throws: ReplicaError.self) { _ = try await two.step() }
+        var next: OwnedStore?
+        while next == nil {
+            three.pass(Server.lease / 5)
+            next = try await three.step()
+        }
+        #expect(try three.content() == ["people.json": [1]])
+        // Before and after the database has other changes with the numbers of the lost ones.
+        for _ in 1...2 {
+            for server in [one, two] {
+                await #expect(throws: ReplicaError.self) { _ = try await server.again().step() }
+                #expect(try File(server.path("people.json"), for: .reading).readAll() == [2, 2])
+            }
+            try await onThread {
+                for name in ["a", "b", "c"] { try AtomicFile.write([4], to: three.path(name)) }
+            }
+        }
+        await next?.release()
+    }
+
+    @Test func `an owner whose takeover the database lost writes nothing`() async throws {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let first = try #require(try await one.step())
+        try await onThread { try AtomicFile.write([1], to: one.path("people.json")) }
+        #expect(try await two.step() == nil)
+        try cluster.save()
+        await first.release()
+        let second = try #require(try await two.step())
+        try await onThread { try AtomicFile.write([2], to: two.path("people.json")) }
+        try cluster.goBack()
+        // It gets the same epoch as the second server.
+        let again = try one.again()
+        let third = try #require(try await again.step())
+        try await onThread {
+            #expect(throws: SystemError.notKept) { try AtomicFile.write([3], to: two.path("people.json")) }
+            try AtomicFile.write([4], to: again.path("journal"))
+        }
+        #expect(two.isLost)
+        #expect(try again.content() == ["people.json": [1], "journal": [4]])
+        await #expect(throws: ReplicaError.self) { _ = try await two.again().step() }
+        _ = second
+        await third.release()
+    }
+
+    @Test func `a beat of an owner whose takeover the database lost ends the server`() async throws {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let first = try #require(try await one.step())
+        #expect(try await two.step() == nil)
+        try cluster.save()
+        await first.release()
+        let second = try #require(try await two.step())
+        try await onThread { try AtomicFile.write([1], to: two.path("people.json")) }
+        try cluster.goBack()
+        let third = try #require(try await one.again().step())
+        // The first beat meets the connection that ended.
+        for _ in 1...2 { second.beat() }
+        #expect(two.isLost)
+        await #expect(throws: ReplicaError.self) { _ = try await two.again().step() }
+        await third.release()
+    }
+
+    @Test func `a database that comes back with every change is used as before`() async throws {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        try await onThread { try AtomicFile.write([1], to: one.path("people.json")) }
+        #expect(try await two.step() == nil)
+        try cluster.save()
+        try cluster.goBack()
+        try await onThread { try AtomicFile.write([2], to: one.path("people.json")) }
+        #expect(try await two.step() == nil)
+        #expect(try two.content() == ["people.json": [2]])
+        #expect(!one.isLost)
+        await owned.release()
     }
 
     @Test func `a directory that was copied to another machine does not take the store from the first`()
