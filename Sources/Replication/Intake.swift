@@ -18,6 +18,8 @@ package final class Intake: Sendable {
         let content: [UInt8]
         var fetch: Fetch?
         let arrived: Duration
+        /// When it began to wait for its commit.
+        var queued: Duration
         let completion: @Sendable (Bool) -> Void
     }
 
@@ -29,7 +31,7 @@ package final class Intake: Sendable {
         var contentBytes = 0
         /// The messages that were answered since an owner served.
         var answered = 0
-        var fetches = Deque<(number: Int64, fetch: Fetch)>()
+        var fetches = Deque<(key: Int64, fetch: Fetch)>()
         var runningFetches = 0
         var isWorking = false
         /// Whether new messages are refused when they are overdue.
@@ -38,8 +40,8 @@ package final class Intake: Sendable {
         var pause = Backoff(from: .milliseconds(5), to: .milliseconds(100))
 
         /// Each keeps its message in memory, so beyond the limit the owner has to fetch.
-        mutating func add(_ fetch: @escaping Fetch, of number: Int64) {
-            if fetches.count < maximumMessages { fetches.append((number, fetch)) }
+        mutating func add(_ fetch: @escaping Fetch, of key: Int64) {
+            if fetches.count < maximumMessages { fetches.append((key, fetch)) }
         }
     }
 
@@ -80,8 +82,9 @@ package final class Intake: Sendable {
     package func keep(
         _ content: [UInt8], fetch: Fetch? = nil, completion: @escaping @Sendable (Bool) -> Void
     ) {
+        let now = SystemClock.sinceBoot()
         let message = Message(
-            content: content, fetch: fetch, arrived: SystemClock.sinceBoot(), completion: completion)
+            content: content, fetch: fetch, arrived: now, queued: now, completion: completion)
         let begins = state.withLock { state -> (work: Bool, deadline: Bool)? in
             guard state.new.count + state.waiting.count < Self.maximumMessages,
                 state.contentBytes + content.count <= Self.maximumBytes
@@ -102,7 +105,10 @@ package final class Intake: Sendable {
             let isOwned = try commitNew()
             try endWaits()
             note(isOwned ? nil : "no owner reads messages, or too many wait for one")
-        } catch { note("\(error)") }
+        } catch {
+            note("\(error)")
+            queueWaiting()
+        }
         refuseOverdue()
         let pause = state.withLock { state -> Duration? in
             state.isWorking = !state.new.isEmpty || !state.waiting.isEmpty
@@ -111,6 +117,24 @@ package final class Intake: Sendable {
         }
         guard let pause else { return }
         queue.asyncAfter(deadline: .now() + pause.dispatchInterval) { self.work() }
+    }
+
+    /// Commits what waits for the owner again, with the same keys, after the connection ended.
+    ///
+    /// The next connection may reach a promoted standby that lost the rows, where a missing row was read by nobody. The owner
+    /// stores a message that it has read before only once.
+    private func queueWaiting() {
+        let begins = state.withLock { state -> Bool in
+            for number in state.waiting.keys.sorted() {
+                guard var message = state.waiting.removeValue(forKey: number) else { continue }
+                message.queued = SystemClock.sinceBoot()
+                state.new.append(message)
+            }
+            if state.hasDeadline || state.new.isEmpty { return false }
+            state.hasDeadline = true
+            return true
+        }
+        if begins { refuseNew(after: settings.patience) }
     }
 
     /// Logs the first of several failures.
@@ -168,7 +192,7 @@ package final class Intake: Sendable {
                 if isServed {
                     state.waiting[number] = message
                 } else if let fetch = message.fetch {
-                    state.add(fetch, of: number)
+                    state.add(fetch, of: message.key)
                 }
             }
         }
@@ -211,21 +235,23 @@ package final class Intake: Sendable {
     private func fetch(_ numbers: [Int64]) {
         state.withLock { state in
             for number in numbers {
-                if let fetch = state.waiting[number]?.fetch.take() { state.add(fetch, of: number) }
+                guard let key = state.waiting[number]?.key else { continue }
+                if let fetch = state.waiting[number]?.fetch.take() { state.add(fetch, of: key) }
             }
         }
         runFetches()
     }
 
     private func runFetches() {
-        while let (number, fetch) = nextFetch() {
+        while let (key, fetch) = nextFetch() {
             Task {
                 if let content = await fetch(), content.count <= Self.maximumFetchedBytes {
                     await fetchQueue.run { [settings, fetchConnection] in
-                        // Without a database, the owner tries to fetch it.
+                        // Without a database, the owner tries to fetch it. A promoted standby may have given the row's number to
+                        // another message, so the key names it.
                         _ = try? fetchConnection.run(
-                            "UPDATE balloon.intake SET content = $2 WHERE number = $1",
-                            [.number(number), .bytes(settings.form.write(content))], within: .seconds(30))
+                            "UPDATE balloon.intake SET content = $2 WHERE key = $1",
+                            [.number(key), .bytes(settings.form.write(content))], within: .seconds(30))
                     }
                 }
                 state.withLock { $0.runningFetches -= 1 }
@@ -234,7 +260,7 @@ package final class Intake: Sendable {
         }
     }
 
-    private func nextFetch() -> (number: Int64, fetch: Fetch)? {
+    private func nextFetch() -> (key: Int64, fetch: Fetch)? {
         state.withLock { state in
             guard state.runningFetches < Self.maximumFetches, let next = state.fetches.popFirst() else {
                 return nil
@@ -252,12 +278,12 @@ package final class Intake: Sendable {
             let now = SystemClock.sinceBoot()
             let (refused, next) = state.withLock { state -> ([Message], Duration?) in
                 var refused: [Message] = []
-                while let first = state.new.first, now - first.arrived >= settings.patience {
+                while let first = state.new.first, now - first.queued >= settings.patience {
                     refused.append(first)
                     _ = state.new.popFirst()
                 }
                 state.hasDeadline = !state.new.isEmpty
-                return (refused, state.new.first.map { settings.patience - (now - $0.arrived) })
+                return (refused, state.new.first.map { settings.patience - (now - $0.queued) })
             }
             end(refused, isKept: false)
             if let next { refuseNew(after: next) }
@@ -278,6 +304,7 @@ package final class Intake: Sendable {
         let isRemoved = Set(removed.map { $0.map { $0[0].number } } ?? overdue)
         end(take(overdue.filter { !isRemoved.contains($0) }), isKept: true)
         end(take(overdue), isKept: false)
+        if removed == nil { queueWaiting() }
     }
 
     /// Removes the rows of messages whose senders were told to try again; without an answer of the database, they stay.

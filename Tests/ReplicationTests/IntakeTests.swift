@@ -86,6 +86,40 @@ struct IntakeTests {
         await next?.release()
     }
 
+    @Test func `a message whose row the database lost is committed again before it is answered`() async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        try await owned.read(Journal())
+        try await cluster.kill(owned)
+        let (intake, kept) = (intake(), Shared<[Bool]>([]))
+        intake.keep([1]) { isKept in kept.value.append(isKept) }
+        let rows = "SELECT count(*) FROM balloon.intake"
+        #expect(try await eventually { try cluster.number(rows) == 1 })
+        // The row is gone for a new connection, as on a promoted standby, and for no earlier one.
+        try cluster.run(
+            """
+            BEGIN; LOCK TABLE balloon.intake; DELETE FROM balloon.intake;
+            DO $$ BEGIN
+                PERFORM pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name = 'balloon intake';
+            END $$;
+            COMMIT
+            """)
+        #expect(try await eventually { try cluster.number(rows) == 1 })
+        #expect(kept.value == [])
+        var next: OwnedStore?
+        while next == nil {
+            two.pass(Server.lease / 5)
+            next = try await two.step()
+        }
+        let journal = Journal()
+        try await next?.read(journal)
+        #expect(journal.stored == [[1]])
+        #expect(await eventually { kept.value == [true] })
+        await next?.release()
+    }
+
     @Test func `a message that nobody reads is refused after its time, and removed`() async throws {
         let owned = try #require(try await Server(cluster).step())
         try await owned.read(Journal())
