@@ -25,6 +25,8 @@ package final class OwnedStore: Sendable {
         var beat = SystemClock.sinceBoot()
         /// The replicas that followed at that time.
         var followers: Int64 = 0
+        /// How long ago one of the others had every change, at that time; nil when no other server joined in the last days.
+        var followerLag: Duration?
         /// Whether the last beat succeeded.
         var isAnswering = true
         var isReleased = false
@@ -103,6 +105,8 @@ package final class OwnedStore: Sendable {
         package let sinceBeat: Duration
         /// The servers that follow; each says so every 30 seconds, so one that ended counts for 90.
         package let followers: Int
+        /// The time since one of them last said that it had every change, as of the last beat; nil without any.
+        package let followerLag: Duration?
         /// The changed files that are not in the database yet.
         package let waitingFiles: Int
         /// The transactions that failed; each is made again.
@@ -110,11 +114,11 @@ package final class OwnedStore: Sendable {
     }
 
     package var figures: Figures {
-        let (beat, followers) = state.withLock { ($0.beat, $0.followers) }
+        let state = state.withLock(\.self)
         let backlog = copier.backlog
         return Figures(
-            sinceBeat: SystemClock.sinceBoot() - beat, followers: Int(followers), waitingFiles: backlog.files,
-            failures: backlog.failures)
+            sinceBeat: SystemClock.sinceBoot() - state.beat, followers: Int(state.followers),
+            followerLag: state.followerLag, waitingFiles: backlog.files, failures: backlog.failures)
     }
 
     /// Gives the store to the others, after all changes; the data directory is closed.
@@ -193,7 +197,8 @@ package final class OwnedStore: Sendable {
                 UPDATE balloon.replica SET beat = beat + 1, seen = now() WHERE id = $1
                 RETURNING (SELECT count(*) FROM balloon.owner WHERE epoch = $2), (
                     SELECT count(*) FROM balloon.replica WHERE id <> $1 AND seen > now() - interval '90 seconds'),
-                    (SELECT count(*) FROM balloon.term WHERE id = $3)
+                    (SELECT count(*) FROM balloon.term WHERE id = $3), (
+                    SELECT coalesce(extract(epoch FROM now() - max(seen))::bigint, -1) FROM balloon.replica WHERE id <> $1)
                 """, [.text(state.withLock(\.mark.replica)), .number(epoch), .text(copier.term)],
                 within: lease / 4)
             // The database lost this server's takeover, and may give its epoch to another one.
@@ -204,6 +209,7 @@ package final class OwnedStore: Sendable {
             guard let row = rows.first, row[0].number == 1 else { return lost() }
             let wasAnswering = state.withLock { state in
                 (state.beat, state.followers) = (sent, row[1].number)
+                state.followerLag = row[3].number < 0 ? nil : .seconds(row[3].number)
                 defer { state.isAnswering = true }
                 return state.isAnswering
             }

@@ -104,6 +104,8 @@ struct ReplicaTests {
         }
         #expect(owned.figures.followers == 1)
         #expect(owned.figures.waitingFiles == 0)
+        // Its clock, by which it says every 30 seconds that it has every change, was turned.
+        #expect(owned.figures.followerLag.map { $0 < .seconds(60) } == true)
         #expect(try Replica.standbys(cluster.url) == (count: 0, isAwaited: false))
         // A pause counts as a quarter of the lease.
         two.pass(Server.lease * 2)

@@ -366,7 +366,8 @@ def run(servers, rounds):
     if servers.cluster:
         active = servers.present()
         metrics = servers.metrics(active)
-        if metrics["balloon_store_followers"] < 2 or metrics["balloon_store_beat_age_seconds"] > LEASE:
+        lag = metrics["balloon_store_follower_lag_seconds"]
+        if metrics["balloon_store_followers"] < 2 or metrics["balloon_store_beat_age_seconds"] > LEASE or lag > 90:
             faults.append(f"the owner's metrics are {metrics}")
         active, differences = servers.end_alike(active)
         faults += differences

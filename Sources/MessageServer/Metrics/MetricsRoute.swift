@@ -215,6 +215,12 @@ extension MetricsText {
         family(
             "balloon_store_followers", .gauge, "The servers that follow the store, and can take it.",
             store.followers)
+        if let lag = store.followerLag {
+            family(
+                "balloon_store_follower_lag_seconds", .gauge,
+                "The time since a server that follows last had every change, of the one that is least behind."
+            ) { $0.add([], Double(lag.wholeMilliseconds) / 1000) }
+        }
         family(
             "balloon_store_waiting_files", .gauge, "The changed files that are not in PostgreSQL yet.",
             store.waitingFiles)

@@ -66,7 +66,7 @@ import Testing
         // Without TLS there is no certificate, and without PostgreSQL no owner; scripts/failover-test reads these.
         let others = [
             "balloon_certificate_expiry_timestamp_seconds", "balloon_store_beat_age_seconds",
-            "balloon_store_followers", "balloon_store_waiting_files",
+            "balloon_store_followers", "balloon_store_follower_lag_seconds", "balloon_store_waiting_files",
             "balloon_store_failed_transactions_total",
         ]
         #expect(Set(names.map { String($0) } + others) == (try Self.namesInManual()))
