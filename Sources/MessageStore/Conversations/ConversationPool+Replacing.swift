@@ -36,10 +36,10 @@ extension ConversationPool {
             forget(name)
             throw try add(below, .unavailable(path: path, error))
         }
-        let (repair, action) = Reconciler.decide(
-            shown, at: below, with: entries,
-            after: .failedSync(lastSequence: open[name]?.end.lastSequence ?? 0))
-        if case .quarantine = action {
+        guard
+            let repair = ConversationRepair(
+                completing: shown, at: below, with: entries, through: open[name]?.end.lastSequence ?? 0)
+        else {
             forget(name)
             throw try add(below, .damaged(file: path, line: 0))
         }

@@ -115,8 +115,8 @@ struct ConversationPool: Sendable {
 
     /// Appends the lines that the file lacks, in order.
     ///
-    /// `entries` must have all expected lines: with them, `Reconciler` can tell damage by a power failure
-    /// from other damage. The lines of a quarantined conversation stay in the journal until the conversation
+    /// `entries` must have all expected lines: with them, ``ConversationRepair`` can tell damage by a power
+    /// failure from other damage. The lines of a quarantined conversation stay in the journal until the conversation
     /// is rebuilt.
     mutating func complete(_ name: ConversationName, with entries: [ConversationEntry]) throws(StoreError) {
         do throws(StoreError) {
@@ -263,9 +263,10 @@ struct ConversationPool: Sendable {
         let path = directory + "/" + below
         do throws(SystemError) {
             let shown = try disk.read(path)
-            let (repair, action) = Reconciler.decide(
-                shown, at: below, with: entries, after: .damage(unsettled))
-            guard case .complete(let keptBytes) = action else { return false }
+            guard
+                let repair = ConversationRepair(shown, at: below, adding: entries, unsettled: unsettled)
+            else { return false }
+            let keptBytes = repair.commonBytes(with: shown)
             let file = try disk.open(path)
             try disk.truncate(file, to: keptBytes)
             try disk.append(Array(repair.bytes[keptBytes...]), to: file)

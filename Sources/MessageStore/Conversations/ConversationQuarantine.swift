@@ -110,12 +110,14 @@ struct ConversationQuarantine: Sendable {
             let isThere = try Directory.holds(target)
             let base = try File(isThere ? target : source, for: .reading).readAll()
             var shown: [CustomerID: Set<LineIdentity>] = [:]
-            let (repair, _) = Reconciler.decide(base, at: path, with: entries, after: .rebuild) { line in
-                if shown[line.customer] == nil {
-                    shown[line.customer] = Self.lines(of: line.customer, in: conversations)
-                }
-                return shown[line.customer]?.contains(line.identity) == true
-            }
+            let repair = ConversationRepair(
+                base, at: path, adding: entries,
+                isElsewhere: { line in
+                    if shown[line.customer] == nil {
+                        shown[line.customer] = Self.lines(of: line.customer, in: conversations)
+                    }
+                    return shown[line.customer]?.contains(line.identity) == true
+                })
             // When the file could not be moved, the file in quarantine is empty: copy the damaged content to
             // it.
             if isThere, try File(source, for: .reading).sizeBytes() == 0, !base.isEmpty {

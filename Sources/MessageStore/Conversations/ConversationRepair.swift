@@ -3,9 +3,10 @@ import BusinessMessages
 
 /// The repaired content of a conversation: the intact lines of its file in order, and the missing lines.
 ///
-/// It is computed from the file's bytes and the journal's entries alone. Lines are renumbered. A line that is
-/// neither intact nor in the journal is lost, and counted as such. The removal of old lines makes the content of
-/// the new file with this type too.
+/// It is computed from the file's bytes and the journal's entries alone, without side effects. No other code
+/// decides what a conversation's file has. Lines are renumbered. A line that is neither intact nor in the
+/// journal is lost, and counted as such. The removal of old lines makes the content of the new file with this
+/// type too.
 struct ConversationRepair: Sendable {
     /// The content of the repaired file.
     private(set) var bytes: [UInt8] = []
@@ -128,16 +129,42 @@ struct ConversationRepair: Sendable {
     /// The time after which a line that is due is removed, however few lines are due with it.
     private static let trimPatience = Duration.seconds(30 * 86_400)
 
-    /// Adds the journal's lines that a file lacks; existing lines keep their content.
+    /// Repairs a damaged file of which a power failure may have removed lines that were never synced.
     ///
-    /// An unfinished last line is dropped.
-    init(completing shown: [UInt8], at path: String, with entries: [ConversationEntry]) {
+    /// Nil unless a power failure explains the damage. Two conditions hold then. After the first damage, only
+    /// lines are intact that were not synced. At most one damaged line is not restored from the journal: the
+    /// line that was being written.
+    init?(
+        _ damaged: [UInt8], at path: String, adding entries: [ConversationEntry], unsettled: UnsettledRecords
+    ) {
+        self.init(damaged, at: path, adding: entries, behind: { !unsettled.contains($0) })
+        guard !unsettled.isEmpty, broken <= restored + 1, behindDamage.allSatisfy(unsettled.contains)
+        else { return nil }
+    }
+
+    /// Returns the size of the complete lines with which this content and that of the damaged file begin.
+    func commonBytes(with damaged: [UInt8]) -> Int {
+        let same =
+            zip(damaged, bytes).enumerated().first { $0.element.0 != $0.element.1 }?.offset
+            ?? min(damaged.count, bytes.count)
+        return bytes.lastPosition(of: UInt8(ascii: "\n"), before: same).map { $0 + 1 } ?? 0
+    }
+
+    /// Adds the journal's lines that a file lacks after a failed sync; existing lines keep their content.
+    ///
+    /// An unfinished last line is dropped. Nil when the file lost lines that the journal lacks; `lastSequence` is
+    /// the number of the last line that was written to it.
+    init?(
+        completing shown: [UInt8], at path: String, with entries: [ConversationEntry],
+        through lastSequence: Int
+    ) {
         let end = shown.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         let isUnfinished = end < shown.count && shown[end] == UInt8(ascii: "{")
         let bytes = isUnfinished ? Array(shown[..<end]) : shown
         let there = Set(
             bytes.split(separator: UInt8(ascii: "\n")).compactMap { ConversationLine(Array($0))?.identity })
         self.init(bytes, at: path, adding: entries.filter { !there.contains($0.identity) })
+        if lost > 0 || self.lastSequence < lastSequence { return nil }
     }
 
     /// Returns those lines of `text` that the repaired file lacks, numbered after its last line.

@@ -5,7 +5,7 @@ import Testing
 @testable import MessageStore
 
 /// The decision about a conversation's file, from its current content, the journal and the lines that may be missing.
-struct ReconcilerTests {
+struct ConversationRepairTests {
     private let key = ConversationKey(business: business, customer: customer)
     private var path: String { ConversationFixture.path(business, customer) }
 
@@ -29,11 +29,10 @@ struct ReconcilerTests {
         let zeros = [UInt8](repeating: 0, count: 80) + [UInt8(ascii: "\n")]
         let shown = settled + zeros + entry(6).line(sequence: 5)
         let unsettled = UnsettledRecords([2, 6], last: 9)
-        let (repair, action) = Reconciler.decide(
-            shown, at: path, with: [entry(2), entry(6)], after: .damage(unsettled))
-        guard case .complete(let keptBytes) = action else { return #expect(Bool(false), "\(action)") }
-        #expect(keptBytes == settled.count)
-        #expect(records(repair.bytes) == [1, 9, 3, 2, 6])
+        let repair = ConversationRepair(
+            shown, at: path, adding: [entry(2), entry(6)], unsettled: unsettled)
+        #expect(repair?.commonBytes(with: shown) == settled.count)
+        #expect(records(repair?.bytes ?? []) == [1, 9, 3, 2, 6])
     }
 
     @Test func `damage before a synced line, or of more lines than the journal has, quarantines the file`() {
@@ -41,31 +40,27 @@ struct ReconcilerTests {
         for shown in [
             Array("broken\n".utf8) + file([1]), file([1]) + Array("broken\nbroken\nbroken\n".utf8),
         ] {
-            let (_, action) = Reconciler.decide(shown, at: path, with: [entry(5)], after: .damage(unsettled))
-            guard case .quarantine = action else { return #expect(Bool(false), "\(action)") }
+            #expect(ConversationRepair(shown, at: path, adding: [entry(5)], unsettled: unsettled) == nil)
         }
-        let (_, action) = Reconciler.decide(
-            file([1]) + Array("broken\n".utf8), at: path, with: [], after: .damage(UnsettledRecords()))
-        guard case .quarantine = action else { return #expect(Bool(false), "\(action)") }
+        let shown = file([1]) + Array("broken\n".utf8)
+        #expect(
+            ConversationRepair(shown, at: path, adding: [], unsettled: UnsettledRecords()) == nil)
     }
 
     @Test
     func
         `after a failed sync a conversation's file is replaced, unless it lost lines that the journal lacks`()
     {
-        let (repair, action) = Reconciler.decide(
-            file([1, 2]), at: path, with: [entry(2), entry(3)], after: .failedSync(lastSequence: 3))
-        guard case .replace = action else { return #expect(Bool(false), "\(action)") }
-        #expect(records(repair.bytes) == [1, 2, 3])
-        let (_, lost) = Reconciler.decide(
-            file([1, 2]), at: path, with: [entry(3)], after: .failedSync(lastSequence: 4))
-        guard case .quarantine = lost else { return #expect(Bool(false), "\(lost)") }
+        let repair = ConversationRepair(
+            completing: file([1, 2]), at: path, with: [entry(2), entry(3)], through: 3)
+        #expect(records(repair?.bytes ?? []) == [1, 2, 3])
+        #expect(
+            ConversationRepair(completing: file([1, 2]), at: path, with: [entry(3)], through: 4) == nil)
     }
 
     @Test func `a rebuild keeps every recoverable line, and counts the lost ones`() {
-        let (repair, action) = Reconciler.decide(
-            Array("broken\nbroken\n".utf8) + file([1]), at: path, with: [entry(2)], after: .rebuild)
-        guard case .replace = action else { return #expect(Bool(false), "\(action)") }
+        let repair = ConversationRepair(
+            Array("broken\nbroken\n".utf8) + file([1]), at: path, adding: [entry(2)])
         #expect(records(repair.bytes) == [1, 2])
         #expect((repair.lost, repair.restored) == (1, 1))
     }
