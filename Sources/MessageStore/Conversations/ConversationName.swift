@@ -21,9 +21,9 @@ struct ConversationName: Hashable, Sendable {
     /// Parses a path below the folder of all conversations; nil when it is invalid.
     init?(path: String) {
         let parts = path.split(separator: "/")
-        guard parts.count == 3, parts[2].utf8.count == 70, parts[2].hasSuffix(".jsonl"),
-            parts[2].hasPrefix(parts[1]), let digest = ConversationDigest(String(parts[2].dropLast(6)))
-        else { return nil }
+        guard parts.count == 3, let digest = ConversationDigest(String(parts[2].prefix(64))) else {
+            return nil
+        }
         self.init(digest, in: String(parts[0]))
         guard self.path == path else { return nil }
     }
@@ -32,18 +32,7 @@ struct ConversationName: Hashable, Sendable {
     var firstByte: UInt8 { digest.firstByte }
 
     /// `<business>/<2 hex>/<64 hex>.jsonl`, below the folder of all conversations.
-    var path: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(business.utf8.count + 74)
-        text.append(contentsOf: business.utf8)
-        text.append(UInt8(ascii: "/"))
-        let folder = text.count
-        digest.append(to: &text)
-        let start = [text[folder], text[folder + 1], UInt8(ascii: "/")]
-        text.insert(contentsOf: start, at: folder)
-        text.append(contentsOf: ".jsonl".utf8)
-        return String(decoding: text, as: UTF8.self)
-    }
+    var path: String { business + "/" + ConversationPath.file(of: digest) }
 
     /// Feeds the hasher only the beginning of the digest, because the digest is a hash itself.
     func hash(into hasher: inout Hasher) { hasher.combine(digest.first) }

@@ -16,8 +16,11 @@ enum ConversationPath {
     static func name(of customer: CustomerID) -> String { ConversationDigest(of: customer).hexadecimal }
 
     /// `<2 hex>/<64 hex>.jsonl`, below the folder of a business.
-    static func file(of customer: CustomerID) -> String {
-        let name = name(of: customer)
+    static func file(of customer: CustomerID) -> String { file(of: ConversationDigest(of: customer)) }
+
+    /// `<2 hex>/<64 hex>.jsonl`, for the digest of a customer.
+    static func file(of digest: ConversationDigest) -> String {
+        let name = digest.hexadecimal
         return name.prefix(2) + "/" + name + ".jsonl"
     }
 

@@ -63,7 +63,7 @@ enum ErasedLine {
 
 extension MessageKey {
     /// The key as 32 hexadecimal digits.
-    var hexadecimal: String { Self.digits(high) + Self.digits(low) }
+    var hexadecimal: String { high.hexadecimal + low.hexadecimal }
 
     /// Parses 32 hexadecimal digits; nil for any other text.
     init?(hexadecimal text: String) {
@@ -71,10 +71,5 @@ extension MessageKey {
             let low = UInt64(text.suffix(16), radix: 16)
         else { return nil }
         self.init(high: high, low: low)
-    }
-
-    private static func digits(_ value: UInt64) -> String {
-        let digits = String(value, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 }

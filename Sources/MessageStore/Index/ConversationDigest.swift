@@ -40,19 +40,7 @@ package struct ConversationDigest: Hashable, Comparable, Sendable {
 
     /// 64 lower-case hexadecimal digits.
     package var hexadecimal: String {
-        var text: [UInt8] = []
-        text.reserveCapacity(64)
-        append(to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    func append(to text: inout [UInt8]) {
-        for word in [first, second, third, fourth] {
-            for place in (0..<16).reversed() {
-                let digit = UInt8(truncatingIfNeeded: word >> UInt64(4 * place) & 15)
-                text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-            }
-        }
+        first.hexadecimal + second.hexadecimal + third.hexadecimal + fourth.hexadecimal
     }
 
     package static func < (left: Self, right: Self) -> Bool {
@@ -64,4 +52,11 @@ package struct ConversationDigest: Hashable, Comparable, Sendable {
 
     // One word is enough, because the digest is a cryptographic hash.
     package func hash(into hasher: inout Hasher) { hasher.combine(first) }
+}
+
+extension UInt64 {
+    /// 16 lower-case hexadecimal digits.
+    var hexadecimal: String {
+        Hex.encode((0..<8).map { UInt8(truncatingIfNeeded: self >> (56 - 8 * $0)) })
+    }
 }

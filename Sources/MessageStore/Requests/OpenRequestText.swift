@@ -89,11 +89,7 @@ package struct RequestName: Hashable, Sendable {
 
     /// Accepts 64 lower-case hexadecimal digits; nil for anything else.
     package init?(_ digits: some StringProtocol) {
-        let isHexadecimal = digits.utf8.allSatisfy { byte in
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-        }
-        guard digits.utf8.count == 64, isHexadecimal else { return nil }
+        guard digits.utf8.count == 64, digits.utf8.allSatisfy(\.isLowercaseHexDigit) else { return nil }
         self.digits = String(digits)
     }
 
