@@ -332,10 +332,7 @@ package final class Store: Sendable {
         let unwritten = recovered.unwritten
         let records = Set(recovered.undelivered.map(\.state.record)).union(unwritten.map(\.state.record))
         let unsettled = UnsettledRecords(records, last: recovered.state.nextRecord - 1)
-        for partition in conversations.all {
-            // No error is possible before the first line is written.
-            try? partition.withPool { pool throws(StoreError) in pool.begin(behind: unsettled) }
-        }
+        for partition in conversations.all { partition.withPool { $0.begin(behind: unsettled) } }
         var lines = Dictionary(grouping: unwritten, by: \.conversation)
         if recovered.state.isUnsynced {
             for message in recovered.undelivered { lines[message.conversation, default: []] += [] }

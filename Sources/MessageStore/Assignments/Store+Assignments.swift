@@ -218,9 +218,7 @@ extension Store {
     func readAssignmentContext(of key: ConversationKey) throws(StoreError) -> AssignmentContext {
         journalState.watch(key)
         do throws(StoreError) {
-            let sequence = try conversations.partition(of: key).withPool { pool throws(StoreError) in
-                try pool.end(of: key)?.lastSequence ?? 0
-            }
+            let sequence = try conversations.end(of: key)?.lastSequence ?? 0
             return AssignmentContext(isClosed: try isClosedByCustomer(key), sequence: sequence + 1)
         } catch {
             journalState.unwatch(key)

@@ -105,7 +105,7 @@ final class ConversationPartition: Sendable {
     }
 
     /// Clears the list of conversations whose latest write failed: each was written or quarantined since.
-    func forgetRefused() { try? withPool { $0.refused = [] } }
+    func forgetRefused() { withPool { $0.refused = [] } }
 
     /// The number of conversations whose latest line could not be written; never blocks.
     ///
@@ -121,16 +121,11 @@ final class ConversationPartition: Sendable {
     /// Closes the files; every later call throws ``StoreError/closed``.
     func close() { pool.withLock { $0.close() } }
 
-    /// Runs `body` on the pool under the lock; for short steps that do not access the disk.
-    func withUnsynced<Result: Sendable>(_ body: (inout ConversationPool) -> Result) -> Result {
-        pool.withLock { body(&$0) }
-    }
-
     /// Runs `body` on the pool on the caller's thread, which may block while files are read or written.
-    func withPool<Result: Sendable>(
-        _ body: (inout ConversationPool) throws(StoreError) -> Result
-    ) throws(StoreError) -> Result {
-        try pool.withLock { pool throws(StoreError) in
+    func withPool<Result: Sendable, Failure: Error>(
+        _ body: (inout ConversationPool) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try pool.withLock { pool throws(Failure) in
             defer {
                 quarantines.store(pool.quarantine.paths.count, ordering: .relaxed)
                 refusals.store(pool.refused.count, ordering: .relaxed)

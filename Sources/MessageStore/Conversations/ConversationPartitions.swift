@@ -66,7 +66,7 @@ final class ConversationPartitions: Sendable {
 
     /// The name of a conversation's file.
     func name(of key: ConversationKey) -> ConversationName {
-        partition(of: key).withUnsynced { $0.name(of: key) }
+        partition(of: key).withPool { $0.name(of: key) }
     }
 
     /// The partition of a conversation's file, by its path below the folder of all conversations.
@@ -90,7 +90,7 @@ final class ConversationPartitions: Sendable {
         if let isClosed = end.isClosed { return isClosed }
         let isClosed = try end.lastInboundLine(maximumBytes: maximumBytes)?.kind == .close
         // A message that was written meanwhile has set the value.
-        partition(of: key).withUnsynced { pool in
+        partition(of: key).withPool { pool in
             pool.updateEnd(of: key) { $0.isClosed = $0.isClosed ?? isClosed }
         }
         return isClosed
@@ -110,7 +110,7 @@ final class ConversationPartitions: Sendable {
         }
         if record == nil {
             // A line that was written meanwhile is not in this contact.
-            partition(of: key).withUnsynced { pool in
+            partition(of: key).withPool { pool in
                 pool.updateEnd(of: key) { if $0.lastSequence == end.lastSequence { $0.contact = contact } }
             }
         }
@@ -135,7 +135,7 @@ final class ConversationPartitions: Sendable {
     var quarantinedCount: Int { all.reduce(0) { $0 + $1.quarantinedCount } }
 
     /// Whether any file or folder is not synced.
-    var hasUnsynced: Bool { !all.allSatisfy { $0.withUnsynced { $0.unsynced.isEmpty } } }
+    var hasUnsynced: Bool { !all.allSatisfy { $0.withPool { $0.unsynced.isEmpty } } }
 
     /// Closes all files; every later call throws ``StoreError/closed``.
     func close() { for partition in all { partition.close() } }

@@ -50,18 +50,18 @@ final class ConversationSyncer: Sendable {
     ///
     /// Many files are synced by one sync of the whole file system, or by one wait of each partition for their ``DurableCopy``.
     func finish() async throws -> Round {
-        let count = partitions.all.reduce(0) { $0 + $1.withUnsynced { $0.unsynced.count } }
+        let count = partitions.all.reduce(0) { $0 + $1.withPool { $0.unsynced.count } }
         guard count > Self.maximumSingleSyncs, DurableCopies.of(directory + "/.") == nil else {
             return try await run(isPaced: false)
         }
-        for partition in partitions.all { partition.withUnsynced { $0.unsynced.beginRound() } }
+        for partition in partitions.all { partition.withPool { $0.unsynced.beginRound() } }
         return try await cancellingRound {
             try await queue.run { () throws(StoreError) in
                 try StoreError.naming(self.directory) { () throws(SystemError) in
                     try self.disk.synchronizeFileSystem(of: self.directory)
                 }
             }
-            for partition in partitions.all { partition.withUnsynced { $0.unsynced.endRound() } }
+            for partition in partitions.all { partition.withPool { $0.unsynced.endRound() } }
             return .done
         }
     }
@@ -73,11 +73,11 @@ final class ConversationSyncer: Sendable {
     func run(isPaced: Bool = true) async throws -> Round {
         guard partitions.hasUnsynced else { return .empty }
         var pace = SyncPace(maximumPerSecond: maximumPerSecond, lastRecord: lastRecord(), at: .now)
-        for partition in partitions.all { partition.withUnsynced { $0.unsynced.beginRound() } }
+        for partition in partitions.all { partition.withPool { $0.unsynced.beginRound() } }
         return try await cancellingRound {
             for partition in partitions.all {
                 while true {
-                    let files = partition.withUnsynced { [pace] in
+                    let files = partition.withPool { [pace] in
                         $0.nextSyncs(maximum: isPaced ? pace.batch : .max)
                     }
                     if files.isEmpty { break }
@@ -103,9 +103,9 @@ final class ConversationSyncer: Sendable {
             // Sync the folders of all partitions after the files: quarantining a file creates names in
             // further folders.
             for partition in partitions.all {
-                let folders = partition.withUnsynced { $0.unsynced.takeFolders() }
+                let folders = partition.withPool { $0.unsynced.takeFolders() }
                 try await queue.run { () throws(StoreError) in try self.synchronize(folders) }
-                partition.withUnsynced { $0.unsynced.endRound() }
+                partition.withPool { $0.unsynced.endRound() }
             }
             return .done
         }
@@ -116,7 +116,7 @@ final class ConversationSyncer: Sendable {
         var isComplete = false
         defer {
             if !isComplete {
-                for partition in partitions.all { partition.withUnsynced { $0.unsynced.cancelRound() } }
+                for partition in partitions.all { partition.withPool { $0.unsynced.cancelRound() } }
             }
         }
         let round = try await body()
@@ -137,7 +137,7 @@ final class ConversationSyncer: Sendable {
             try disk.synchronize(file)
         } catch {
             // A file that was quarantined or replaced meanwhile no longer waits for a sync.
-            if error.isMissing, !partition.withUnsynced({ $0.unsynced.inFlight.contains(sync.name) }) {
+            if error.isMissing, !partition.withPool({ $0.unsynced.inFlight.contains(sync.name) }) {
                 return
             }
             throw .unavailable(path: sync.path, error)

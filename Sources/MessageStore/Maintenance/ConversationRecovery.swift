@@ -51,7 +51,7 @@ struct ConversationRecovery: Sendable {
         }
         let open = Dictionary(grouping: unfinished) { conversations.name(of: $0.conversation) }
         let dirty = conversations.all.reduce(into: Set()) {
-            $0.formUnion($1.withUnsynced { $0.unsynced.names })
+            $0.formUnion($1.withPool { $0.unsynced.names })
         }
         var failure: StoreError?
         for name in dirty.union(journalled.keys).union(open.keys) {

@@ -73,7 +73,7 @@ struct ConversationRepairTests {
         let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
         let partition = store.conversations.partition(of: key)
         try partition.append(entry(1), mightBeThere: false)
-        let name = partition.withUnsynced { $0.name(of: key) }
+        let name = partition.withPool { $0.name(of: key) }
         let replacement = try #require(
             try partition.withPool { pool throws(StoreError) in
                 try pool.beginReplacing(name, adding: [entry(2)])
@@ -96,7 +96,7 @@ struct ConversationRepairTests {
         let partition = store.conversations.partition(of: key)
         try partition.append(entry(1), mightBeThere: false)
         try partition.append(entry(2), mightBeThere: false)
-        let name = partition.withUnsynced { $0.name(of: key) }
+        let name = partition.withPool { $0.name(of: key) }
         let replacement = try #require(
             try partition.withPool { pool throws(StoreError) in
                 try pool.beginReplacing(name, adding: [entry(2)])
@@ -125,7 +125,7 @@ struct ConversationRepairTests {
         let store = try directory.open { $0.checkpointInterval = .seconds(3600) }
         let partition = store.conversations.partition(of: key)
         try partition.append(entry(1), mightBeThere: false)
-        let name = partition.withUnsynced { $0.name(of: key) }
+        let name = partition.withPool { $0.name(of: key) }
         let file = directory.path + "/conversations/" + ConversationPath.file(key)
         try partition.withPool { pool throws(StoreError) in
             try pool.setAside(name, .damaged(file: file, line: 0))
