@@ -92,7 +92,7 @@ extension APIOperations {
         JSONField("status", optional: .integer) { $0.status },
         JSONField("reason", optional: .text) { $0.reason },
         JSONField("line", optional: JSONForm(.raw, schema: .line, { $0 }, { $0 })) { $0.line },
-        JSONField([("files", .list(.file))]) { $1.files($0.files) },
+        JSONField([("files", .list(.file))]) { $1.fields(["files": $0.files]) },
     ]).form(named: "Message")
 
     private func page(_ request: APIRequest) throws -> APIAnswer {

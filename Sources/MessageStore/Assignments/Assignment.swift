@@ -140,10 +140,7 @@ extension Assignment {
 extension Person {
     /// Writes `{"id":"…","name":"…"}`.
     package func write(to writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.field("id", id)
-            writer.field("name", name)
-        }
+        writer.object(["id": id, "name": name])
     }
 }
 

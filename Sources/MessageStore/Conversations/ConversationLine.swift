@@ -239,10 +239,10 @@ struct ConversationEntry: Sendable {
             writer.line(author: author)
             writer.field("capabilities", capabilities)
             writer.field("repeats", repeats?.rawValue)
-            if !files.isEmpty || isFilesOnly { writer.files(files) }
-            writer.field(signIn: signIn)
-            writer.field(payment: payment)
-            if isFilesOnly { return }
+            if isFilesOnly {
+                return writer.fields(["files": files, "signIn": signIn, "payment": payment])
+            }
+            if !files.isEmpty { writer.fields(["files": files]) }
             writer.key("message")
             writer.raw(oneLine(keptMessage))
         }

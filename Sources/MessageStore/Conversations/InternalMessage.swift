@@ -29,28 +29,21 @@ package enum InternalMessage: Hashable, Sendable {
     package func json(of business: String) -> [UInt8] {
         JSONWriter.object { writer in
             switch self {
-            case .note(let text):
-                writer.field("type", "note")
-                writer.field("body", text)
+            case .note(let text): writer.fields(["type": "note", "body": text])
             case .customer(let name, let added, let removed):
-                writer.field("type", "customer")
-                writer.field("name", name)
-                if !added.isEmpty { writer.list("addTags", added) }
-                if !removed.isEmpty { writer.list("removeTags", removed) }
+                writer.fields([
+                    "type": "customer", "name": name, "addTags": added.isEmpty ? nil : added,
+                    "removeTags": removed.isEmpty ? nil : removed,
+                ])
             case .consent(let consent):
                 writer.field("type", "consent")
                 consent.write(to: &writer)
-            case .survey(let score):
-                writer.field("type", "survey")
-                writer.field("score", score)
+            case .survey(let score): writer.fields(["type": "survey", "score": score])
             case .assignment(let assignment):
-                writer.field("type", "assignment")
-                writer.field("state", assignment.state.rawValue)
-                if let person = assignment.person {
-                    writer.key("person")
-                    person.write(to: &writer)
-                }
-                writer.field("queue", assignment.placement?.queue)
+                writer.fields([
+                    "type": "assignment", "state": assignment.state.rawValue, "person": assignment.person,
+                    "queue": assignment.placement?.queue,
+                ])
             }
             writer.field("sourceId", business)
         }
@@ -100,10 +93,9 @@ package struct Consent: Hashable, Sendable {
 
     /// Writes `"state":"given","at":"…","words":"…","types":[…]`.
     package func write(to writer: inout JSONWriter) {
-        writer.field("state", isGiven ? "given" : "withdrawn")
-        writer.field("at", at.rfc3339)
-        writer.field("words", words)
-        writer.list("types", types)
+        writer.fields([
+            "state": isGiven ? "given" : "withdrawn", "at": at.rfc3339, "words": words, "types": types,
+        ])
     }
 }
 

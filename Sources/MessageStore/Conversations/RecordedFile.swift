@@ -1,7 +1,8 @@
-package import BusinessMessages
+package import BalloonJSON
+import BusinessMessages
 
 /// The result of one attachment of a message: `{"sha256":"…","size":148861}` or `{"failure":"…"}`.
-package enum RecordedFile: Hashable, Sendable {
+package enum RecordedFile: Hashable, Sendable, JSONWritable {
     /// The content is stored under its SHA-256, 64 lower-case hexadecimal digits.
     case stored(sha256: String, sizeBytes: Int)
     /// The file could not be downloaded; the reason contains no customer text.
@@ -26,23 +27,12 @@ package enum RecordedFile: Hashable, Sendable {
                 ? [] : files.elements.compactMap { RecordedFile($0) }
         }
     }
-}
 
-extension JSONWriter {
-    /// Writes the member `files`: `[{"sha256":"…","size":148861},{"failure":"…"}]`.
-    package mutating func files(_ files: [RecordedFile]) {
-        key("files")
-        array { writer in
-            for file in files {
-                writer.object { writer in
-                    switch file {
-                    case .stored(let sha256, let sizeBytes):
-                        writer.field("sha256", sha256)
-                        writer.field("size", sizeBytes)
-                    case .failed(let reason): writer.field("failure", reason)
-                    }
-                }
-            }
+    /// Writes `{"sha256":"…","size":148861}` or `{"failure":"…"}`.
+    package func write(to writer: inout JSONWriter) {
+        switch self {
+        case .stored(let sha256, let sizeBytes): writer.object(["sha256": sha256, "size": sizeBytes])
+        case .failed(let reason): writer.object(["failure": reason])
         }
     }
 }

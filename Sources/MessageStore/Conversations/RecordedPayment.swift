@@ -1,10 +1,10 @@
-import BalloonJSON
+package import BalloonJSON
 
 /// The record of a payment that ended while no handler answered.
 ///
 /// It is for the person who has the conversation:
 /// `{"state":"paid","amount":"63.99","currency":"EUR","reference":"ch_1"}`.
-package struct RecordedPayment: Hashable, Sendable {
+package struct RecordedPayment: Hashable, Sendable, JSONWritable {
     /// The state of the last attempt, such as `paid`.
     package let state: String
     /// The sum as a decimal number in text form, such as `63.99`.
@@ -29,18 +29,9 @@ package struct RecordedPayment: Hashable, Sendable {
         else { return nil }
         self.init(state: state, amount: amount, currency: currency, reference: value["reference"]?.string)
     }
-}
 
-extension JSONWriter {
-    /// Writes the member `payment`; writes nothing when it is nil.
-    mutating func field(payment: RecordedPayment?) {
-        guard let payment else { return }
-        key("payment")
-        object { writer in
-            writer.field("state", payment.state)
-            writer.field("amount", payment.amount)
-            writer.field("currency", payment.currency)
-            writer.field("reference", payment.reference)
-        }
+    /// Writes the object.
+    package func write(to writer: inout JSONWriter) {
+        writer.object(["state": state, "amount": amount, "currency": currency, "reference": reference])
     }
 }

@@ -1,10 +1,10 @@
-import BalloonJSON
+package import BalloonJSON
 
 /// The result of a sign-in that ended while no handler answered.
 ///
 /// It is for the person who has the conversation: `{"result":"signedIn","issuer":"https://…"}`. It never
 /// contains a claim or a token.
-package struct RecordedSignIn: Hashable, Sendable {
+package struct RecordedSignIn: Hashable, Sendable, JSONWritable {
     /// The name of the result, such as `signedIn`.
     package let result: String
     /// The issuer of the identity provider; nil unless the customer signed in.
@@ -24,17 +24,9 @@ package struct RecordedSignIn: Hashable, Sendable {
         guard let value, let result = value["result"]?.string else { return nil }
         self.init(result: result, issuer: value["issuer"]?.string, subject: value["subject"]?.string)
     }
-}
 
-extension JSONWriter {
-    /// Writes the member `signIn`; writes nothing when it is nil.
-    mutating func field(signIn: RecordedSignIn?) {
-        guard let signIn else { return }
-        key("signIn")
-        object { writer in
-            writer.field("result", signIn.result)
-            writer.field("issuer", signIn.issuer)
-            writer.field("subject", signIn.subject)
-        }
+    /// Writes the object.
+    package func write(to writer: inout JSONWriter) {
+        writer.object(["result": result, "issuer": issuer, "subject": subject])
     }
 }

@@ -38,13 +38,10 @@ enum ErasedLine {
             ? [(type, record.subject, nil), (type, nil, nil), (nil, nil, nil)]
             : [(type, nil, at), (nil, nil, at), (nil, nil, nil)]
         for (was, of, at) in choices {
-            var body = JSONWriter.object { writer in
-                writer.field("type", "erased")
-                writer.field("was", was)
-                writer.field("of", of.map { Int(clamping: $0) })
-                if let at { writer.field("at", at) }
-                writer.field("key", key?.hexadecimal)
-            }
+            var body = JSONWriter.object([
+                "type": "erased", "was": was, "of": of.map { Int(clamping: $0) }, "at": at?.rfc3339,
+                "key": key?.hexadecimal,
+            ])
             let missing = line.count - bytes(body, header).count
             if missing < 0 { continue }
             body.insert(contentsOf: repeatElement(UInt8(ascii: " "), count: missing), at: body.count - 1)

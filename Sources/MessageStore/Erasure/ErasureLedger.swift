@@ -171,27 +171,15 @@ package struct ErasureLedger: Sendable {
 
     /// The content of the file.
     var bytes: [UInt8] {
-        var bytes = JSONWriter.object { writer in
-            writer.field("format", 1)
-            writer.field("key", Hex.encode(key.bytes))
+        var lines: [JSONObject] = [["format": 1, "key": Hex.encode(key.bytes)]]
+        lines += entries.map { entry -> JSONObject in
+            [
+                "conversation": entry.conversation, "through": Int(clamping: entry.through),
+                "store": entry.store, "at": entry.at.rfc3339,
+                "payments": entry.keepsPayments ? "kept" : nil,
+            ]
         }
-        for entry in entries {
-            bytes.append(UInt8(ascii: "\n"))
-            bytes += JSONWriter.object { writer in
-                writer.field("conversation", entry.conversation)
-                writer.field("through", Int(clamping: entry.through))
-                writer.field("store", entry.store)
-                writer.field("at", entry.at)
-                if entry.keepsPayments { writer.field("payments", "kept") }
-            }
-        }
-        for backup in backups {
-            bytes.append(UInt8(ascii: "\n"))
-            bytes += JSONWriter.object { writer in
-                writer.field("backup", backup.id)
-                writer.field("at", backup.at)
-            }
-        }
-        return bytes + [UInt8(ascii: "\n")]
+        lines += backups.map { backup -> JSONObject in ["backup": backup.id, "at": backup.at.rfc3339] }
+        return lines.flatMap { JSONWriter.object($0) + [UInt8(ascii: "\n")] }
     }
 }

@@ -152,17 +152,14 @@ extension ErasureScope {
 
     /// The content of the file.
     var bytes: [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("format", 1)
-            writer.field("through", Int(clamping: through))
-            if let paymentsThrough { writer.field("paymentsThrough", paymentsThrough) }
-            writer.objects("conversations", conversations) { conversation, writer in
-                writer.field("business", conversation.business)
-                writer.field("customer", conversation.customer.rawValue)
-            }
-            writer.list("records", subjects) { $1.int(Int(clamping: $0)) }
-            writer.list("later", later) { $1.int(Int(clamping: $0)) }
-            writer.list("contents", contents)
-        } + [UInt8(ascii: "\n")]
+        let keys: [JSONObject] = conversations.map {
+            ["business": $0.business, "customer": $0.customer.rawValue]
+        }
+        let object: JSONObject = [
+            "format": 1, "through": Int(clamping: through), "paymentsThrough": paymentsThrough?.rfc3339,
+            "conversations": keys, "records": subjects.map { Int(clamping: $0) },
+            "later": later.map { Int(clamping: $0) }, "contents": Array(contents),
+        ]
+        return JSONWriter.object(object) + [UInt8(ascii: "\n")]
     }
 }

@@ -104,9 +104,7 @@ enum JournalBody {
             writer.field("of", Int(record))
             writer.field("at", at)
             writer.field("ownLine", true)
-            writer.files(files)
-            writer.field(signIn: signIn)
-            writer.field(payment: payment)
+            writer.fields(["files": files, "signIn": signIn, "payment": payment])
         }
     }
 

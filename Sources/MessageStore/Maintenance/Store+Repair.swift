@@ -136,24 +136,18 @@ extension JournalRepair {
     /// `"heldConversations":1,"isHarmful":true,`
     /// `"held":[{"business":"…","customer":"…","replies":["57.1"]}]}`
     package var json: [UInt8] {
-        JSONWriter.object { writer in
-            writer.objects("lostRecords", lostRecords) { range, writer in
-                writer.field("from", Int(clamping: range.lowerBound))
-                writer.field("to", Int(clamping: range.upperBound))
-            }
-            writer.list("segments", segments)
-            if !missingSegments.isEmpty {
-                writer.list("missingSegments", missingSegments)
-            }
-            writer.field("heldConversations", heldConversations)
-            writer.field("isHarmful", isHarmful)
-            if held.isEmpty { return }
-            writer.objects("held", held) { conversation, writer in
-                writer.field("business", conversation.business)
-                writer.field("customer", conversation.customer)
-                writer.list("replies", conversation.replies)
-            }
+        let lost: [JSONObject] = lostRecords.map {
+            ["from": Int(clamping: $0.lowerBound), "to": Int(clamping: $0.upperBound)]
         }
+        let held: [JSONObject] = held.map {
+            ["business": $0.business, "customer": $0.customer, "replies": $0.replies]
+        }
+        return JSONWriter.object([
+            "lostRecords": lost, "segments": segments,
+            "missingSegments": missingSegments.isEmpty ? nil : missingSegments,
+            "heldConversations": heldConversations, "isHarmful": isHarmful,
+            "held": held.isEmpty ? nil : held,
+        ])
     }
 
     /// Parses ``json``; nil when it has another form.
