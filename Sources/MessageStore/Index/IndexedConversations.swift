@@ -118,15 +118,17 @@ package final class IndexedConversations: Sendable {
     }
 
     /// Starts a new load on the queue if `isWanted` changes the state for it and returns true.
+    ///
+    /// Without `load`, the index is built from the conversations.
     private func start(
-        if isWanted: (inout State) -> Bool, loading load: @escaping @Sendable (Int) -> Void
+        if isWanted: (inout State) -> Bool, loading load: (@Sendable (Int) -> Void)? = nil
     ) {
         let number = state.withLock { state -> Int? in
             guard !state.isClosed, isWanted(&state) else { return nil }
             state.load += 1
             return state.load
         }
-        if let number { queue.async { load(number) } }
+        if let number { queue.async { if let load { load(number) } else { self.build(number) } } }
     }
 
     /// Starts to keep the index, and builds it in the background; does nothing when it is kept already.
@@ -139,8 +141,6 @@ package final class IndexedConversations: Sendable {
             // recorded.
             isOn.store(true, ordering: .sequentiallyConsistent)
             return true
-        } loading: { load in
-            self.build(load)
         }
     }
 
@@ -164,8 +164,6 @@ package final class IndexedConversations: Sendable {
             state.index = ConversationIndex()
             state.phase = .loading(0)
             return true
-        } loading: { load in
-            self.build(load)
         }
     }
 
@@ -395,31 +393,27 @@ extension IndexedConversations {
     private func appendChanges(to file: inout IndexFile) throws(SystemError) {
         // Read the checkpoint before the changes: the index now has all lines through it.
         let checkpoint = state.withLock { $0.checkpoint }
+        try append(to: &file) { $0.takeUnwritten(maximum: IndexBlock.maximumElements) }
+        try file.append(IndexBlock(through: checkpoint))
+    }
+
+    /// Appends the entries that `next` returns, until it returns none.
+    private func append(
+        to file: inout IndexFile, _ next: (inout ConversationIndex) -> [IndexEntry]
+    ) throws(SystemError) {
         while true {
-            let (entries, folders) = state.withLock { state in
-                let entries = state.index.takeUnwritten(maximum: IndexBlock.maximumElements)
-                return (entries, state.index.businesses)
-            }
-            if entries.isEmpty { break }
+            let (entries, folders) = withIndex { index in (next(&index), index.businesses) }
+            if entries.isEmpty { return }
             try file.append(entries, of: folders)
         }
-        try file.append(IndexBlock(through: checkpoint))
     }
 
     /// Writes a new file with every entry, and returns it.
     private func rewritten() throws(SystemError) -> IndexFile {
         var file = try IndexFile(replacing: path, identity: identity, on: disk)
-        state.withLock { state in
-            while !state.index.takeUnwritten(maximum: IndexBlock.maximumElements).isEmpty {}
-        }
+        withIndex { while !$0.takeUnwritten(maximum: IndexBlock.maximumElements).isEmpty {} }
         var cursor = ConversationIndex.Cursor()
-        while true {
-            let (entries, folders) = state.withLock { state in
-                (state.index.next(&cursor, maximum: IndexBlock.maximumElements), state.index.businesses)
-            }
-            if entries.isEmpty { break }
-            try file.append(entries, of: folders)
-        }
+        try append(to: &file) { $0.next(&cursor, maximum: IndexBlock.maximumElements) }
         // An entry that moved during the walk may be missing in the file, but is marked as unwritten.
         try appendChanges(to: &file)
         try file.install()
