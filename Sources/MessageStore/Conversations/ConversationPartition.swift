@@ -91,7 +91,8 @@ final class ConversationPartition: Sendable {
         _ path: String, in directory: String, adding entries: [ConversationEntry]
     ) throws(StoreError) -> ConversationRepair {
         let (quarantine, waiting) = try withPool { pool throws(StoreError) in
-            (pool.quarantine, try pool.waitingEntries(of: path))
+            if pool.isClosed { throw .closed }
+            return (pool.quarantine, pool.quarantine.waitingEntries(of: path))
         }
         let repair = try quarantine.rebuild(path, in: directory, adding: entries + waiting)
         try withPool { pool throws(StoreError) in try pool.endQuarantine(of: path, repair) }

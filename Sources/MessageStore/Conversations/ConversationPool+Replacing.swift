@@ -33,14 +33,12 @@ extension ConversationPool {
         let shown: [UInt8]
         do throws(SystemError) { shown = try disk.read(path) } catch {
             guard error.isUnreadable else { throw .unavailable(path: path, error) }
-            forget(name)
             throw try add(below, .unavailable(path: path, error))
         }
         guard
             let repair = ConversationRepair(
                 completing: shown, at: below, with: entries, through: open[name]?.end.lastSequence ?? 0)
         else {
-            forget(name)
             throw try add(below, .damaged(file: path, line: 0))
         }
         return ConversationReplacement(name: name, path: path, content: shown, repair: repair)

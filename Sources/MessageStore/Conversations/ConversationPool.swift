@@ -136,14 +136,8 @@ struct ConversationPool: Sendable {
         if let name = ConversationName(path: path) { forget(name) }
         let file = directory + "/" + path
         if !quarantine.paths.contains(path), try DataFiles().holds(file) {
-            _ = try add(path, .damaged(file: file, line: 0), isBeingRebuilt: true)
+            try add(path, .damaged(file: file, line: 0), isBeingRebuilt: true)
         }
-    }
-
-    /// Quarantines a conversation whose file is unreadable or unwritable.
-    mutating func setAside(_ name: ConversationName, _ reason: StoreError) throws(StoreError) {
-        forget(name)
-        _ = try add(name.path, reason)
     }
 
     /// Drops what the pool knows about a file that is about to be moved or replaced.
@@ -171,19 +165,17 @@ struct ConversationPool: Sendable {
     }
 
     /// Quarantines a file; the folders with changed names are synced before the next checkpoint.
+    ///
+    /// Returns the error to throw.
+    @discardableResult
     mutating func add(
         _ path: String, _ reason: StoreError, isBeingRebuilt: Bool = false
     ) throws(StoreError) -> StoreError {
+        if let name = ConversationName(path: path) { forget(name) }
         let (error, folders) = try quarantine.add(
             path, from: directory, reason, isBeingRebuilt: isBeingRebuilt)
         unsynced.insert(folders: folders)
         return error
-    }
-
-    /// Returns the lines that arrived since this process started and wait for a quarantined conversation.
-    func waitingEntries(of path: String) throws(StoreError) -> [ConversationEntry] {
-        if isClosed { throw .closed }
-        return quarantine.waitingEntries(of: path)
     }
 
     /// Ends the quarantine of a rebuilt conversation, and appends the lines that arrived during the rebuild.

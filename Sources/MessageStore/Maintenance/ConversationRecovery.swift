@@ -70,7 +70,7 @@ struct ConversationRecovery: Sendable {
                 case .unavailable(_, let reason) where reason.isForbidden:
                     // Only an operator can make this file accessible; checkpoints do not wait for that.
                     do throws(StoreError) {
-                        try partition.withPool { pool throws(StoreError) in try pool.setAside(name, error) }
+                        try partition.withPool { pool throws(StoreError) in _ = try pool.add(name.path, error) }
                     } catch { failure = failure ?? error }
                 default: failure = failure ?? error
                 }

@@ -128,7 +128,7 @@ struct ConversationRepairTests {
         let name = partition.withPool { $0.name(of: key) }
         let file = directory.path + "/conversations/" + ConversationPath.file(key)
         try partition.withPool { pool throws(StoreError) in
-            try pool.setAside(name, .damaged(file: file, line: 0))
+            _ = try pool.add(name.path, .damaged(file: file, line: 0))
         }
         for record: UInt64 in [2, 3] { try partition.append(entry(record), mightBeThere: false) }
         try partition.withPool { pool throws(StoreError) in
