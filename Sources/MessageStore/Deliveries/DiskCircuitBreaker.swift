@@ -8,20 +8,16 @@ import Synchronization
 /// Deliveries resume automatically. After a failed journal write, the journal tests the disk. After a failed
 /// write to a conversation, one delivery at a time is leased as a test until a line is written.
 final class DiskCircuitBreaker: Sendable {
-    private struct State {
-        var holds: ReadyConversations.Holds = []
-        var isProbing = false
-    }
-
     private let scheduler: DeliveryScheduler
     private let probeInterval: Duration
     private let logger: Logger
     private let timers = DispatchQueue(label: "balloon.gate")
-    private let state = Mutex(State())
+    /// Whether a probe is scheduled; `holds` changes under the same lock.
+    private let isProbing = Mutex(false)
     /// How many pauses because of failed conversation writes have ended.
     private let resumptions = Atomic<UInt64>(0)
-    /// A copy of the reasons to pause, for callers that must not wait for the lock.
-    private let hint = Atomic<UInt8>(0)
+    /// The reasons to pause; atomic for callers that must not wait for the lock.
+    private let holds = Atomic<UInt8>(0)
 
     init(_ scheduler: DeliveryScheduler, probeInterval: Duration, logger: Logger) {
         self.scheduler = scheduler
@@ -30,7 +26,7 @@ final class DiskCircuitBreaker: Sendable {
     }
 
     /// Whether deliveries are paused.
-    var isHolding: Bool { hint.load(ordering: .relaxed) != 0 }
+    var isHolding: Bool { holds.load(ordering: .relaxed) != 0 }
 
     /// Records the result of a journal batch; called on the journal's queue.
     func record(_ result: Journal.BatchResult) {
@@ -59,7 +55,7 @@ final class DiskCircuitBreaker: Sendable {
     }
 
     /// Whether another server may have taken the store.
-    var isInDoubt: Bool { hint.load(ordering: .relaxed) & ReadyConversations.Holds.ownership.rawValue != 0 }
+    var isInDoubt: Bool { holds.load(ordering: .relaxed) & ReadyConversations.Holds.ownership.rawValue != 0 }
 
     /// Pauses deliveries while another server may have taken the store.
     func record(isOwner: Bool) {
@@ -67,15 +63,14 @@ final class DiskCircuitBreaker: Sendable {
     }
 
     private func hold(_ reason: ReadyConversations.Holds, _ error: any Error, since count: UInt64? = nil) {
-        let isFirst = state.withLock { state in
+        let isFirst = isProbing.withLock { isProbing in
             if let count, count != resumptionCount { return false }
-            if reason == .conversations, !state.isProbing {
-                state.isProbing = true
+            if reason == .conversations, !isProbing {
+                isProbing = true
                 probeLater()
             }
-            guard state.holds.insert(reason).inserted else { return false }
-            hint.store(state.holds.rawValue, ordering: .relaxed)
-            return scheduler.hold(reason)
+            let before = holds.bitwiseOr(reason.rawValue, ordering: .relaxed).oldValue
+            return before & reason.rawValue == 0 && scheduler.hold(reason)
         }
         guard isFirst else { return }
         if reason == .ownership {
@@ -86,11 +81,11 @@ final class DiskCircuitBreaker: Sendable {
     }
 
     private func release(_ reason: ReadyConversations.Holds) {
-        if hint.load(ordering: .relaxed) & reason.rawValue == 0 { return }
-        let wasLast = state.withLock { state in
-            guard state.holds.remove(reason) != nil else { return false }
+        if holds.load(ordering: .relaxed) & reason.rawValue == 0 { return }
+        let wasLast = isProbing.withLock { _ in
+            let before = holds.bitwiseAnd(~reason.rawValue, ordering: .relaxed).oldValue
+            guard before & reason.rawValue != 0 else { return false }
             if reason == .conversations { resumptions.add(1, ordering: .relaxed) }
-            hint.store(state.holds.rawValue, ordering: .relaxed)
             return scheduler.release(reason)
         }
         guard wasLast else { return }
@@ -105,9 +100,9 @@ final class DiskCircuitBreaker: Sendable {
     }
 
     private func probe() {
-        state.withLock { state in
-            state.isProbing = scheduler.probe()
-            if state.isProbing { probeLater() }
+        isProbing.withLock { isProbing in
+            isProbing = scheduler.probe()
+            if isProbing { probeLater() }
         }
     }
 }
