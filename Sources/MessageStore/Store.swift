@@ -152,11 +152,7 @@ package final class Store: Sendable {
         self.lock = Mutex(lock)
         index.prepare(isKept: configuration.keepsIndex)
         writeMissingLines(recovered, didAdvance: configuration.recoveryDidAdvance)
-        let leases = recovered.leases(left: left, held: result.damage.held).map { lease in
-            // A person answers this conversation, so the delivery ends at once, not at its next attempt.
-            recovered.state.assignments.isWithPerson(lease.pending.record, of: lease.conversation)
-                ? lease.dueNow : lease
-        }
+        let leases = recovered.leases(left: left, held: result.damage.held)
         scheduler.holdForSuspects(among: leases) { [calls] in calls.endAlone($0) }
         scheduler.add(leases)
         outbox.hold(result.damage.held)
@@ -376,8 +372,11 @@ extension RecoveredJournal {
             pending.isRecordingSuspect = step?.isDelivery == false
             pending.isSuspect =
                 pending.isParked ? wasLeased : suspected.contains(key) && !pending.awaitsReference
-            // A suspect was leased before the crash, so its due time has passed.
-            if pending.isSuspect { pending.due = nil }
+            // A suspect was leased before the crash, so its due time has passed. When a person answers the
+            // conversation, the delivery ends at once, not at its next attempt.
+            if pending.isSuspect || state.assignments.isWithPerson(pending.record, of: key) {
+                pending.due = nil
+            }
             leases.append(Lease(conversation: key, pending: pending))
         }
         return leases.reversed()

@@ -137,11 +137,4 @@ final class Lease: Sendable {
         self.conversation = conversation
         self.pending = pending
     }
-
-    /// The same delivery, due without a pause.
-    var dueNow: Lease {
-        var pending = pending
-        pending.due = nil
-        return Lease(conversation: conversation, pending: pending)
-    }
 }
