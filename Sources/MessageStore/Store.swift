@@ -99,7 +99,8 @@ package final class Store: Sendable {
             before: .now().advanced(by: .zero - configuration.deduplicationWindow))
         journalState = CurrentState(recovered.state)
         requests = try OpenRequests(
-            directory: directory.requests, logger: logger, isQueued: { [outbox] in outbox.isQueued($0) },
+            directory: directory.requests, logger: logger,
+            isQueued: { [outbox] id in outbox.withQueue { $0.entry(id) != nil } },
             now: configuration.now)
         journal = Journal(writer, configuration: configuration) {
             [journalState, unwrittenLines, feed, gate, scheduler, outbox, deduplicator] entries, result in
@@ -155,7 +156,7 @@ package final class Store: Sendable {
         let leases = recovered.leases(left: left, held: result.damage.held)
         scheduler.holdForSuspects(among: leases) { [calls] in calls.endAlone($0) }
         scheduler.add(leases)
-        outbox.hold(result.damage.held)
+        outbox.withQueue { $0.hold(result.damage.held) }
         enqueue(recovered.withQueuedReplies)
         retention.arm()
         snapshotter.begin(result)

@@ -60,7 +60,7 @@ extension Store {
             for (business, more) in counts { backlogs[business, default: .init()][keyPath: count] += more }
         }
         add(scheduler.quotas.counts, to: \.pending)
-        add(outbox.countsByBusiness, to: \.queuedReplies)
+        add(outbox.withQueue(\.countsByBusiness), to: \.queuedReplies)
         add(journalState.withState(\.ledger.deadLetterCounts), to: \.deadLetters)
         add(deadReversals, to: \.deadLetters)
         for (business, location) in scheduler.oldest {

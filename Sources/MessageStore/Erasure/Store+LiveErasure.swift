@@ -116,10 +116,10 @@ extension Store {
         for lease in scheduler.all where scope.holds(lease.conversation, lease.pending.record) {
             if try !endErased(lease) { busy = .notFinished(record: lease.pending.record) }
         }
-        for queued in outbox.all where scope.holds(queued.conversation, queued.id.record) {
+        for queued in outbox.withQueue(\.all) where scope.holds(queued.conversation, queued.id.record) {
             guard let entry = leaseReply(queued.id) else {
-                // The reply may have ended since `outbox.all` was read.
-                if outbox.isQueued(queued.id) { busy = .beingSent(queued.id) }
+                // The reply may have ended since the queue was read.
+                if outbox.withQueue({ $0.entry(queued.id) }) != nil { busy = .beingSent(queued.id) }
                 continue
             }
             do {

@@ -32,7 +32,7 @@ extension Store {
     /// their messages are read, within the limits of a page of deliveries. A page may therefore have fewer
     /// replies than its limit, or none, although another page follows.
     package func replies(_ query: ReplyQuery) async throws -> ReplyPage {
-        let queued = outbox.all.filter { $0.conversation.business == query.business }.map(\.id)
+        let queued = outbox.withQueue(\.all).filter { $0.conversation.business == query.business }.map(\.id)
         let dead = deadLetters(of: query.business).compactMap { letter in
             letter.reply.map { ReplyID(record: letter.record, index: $0) }
         }

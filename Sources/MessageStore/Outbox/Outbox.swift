@@ -68,21 +68,15 @@ final class Outbox: Sendable {
         count == 0 ? 0 : state.withLock { $0.queue.backlog(of: business).count }
     }
 
-    /// Returns whether a reply has not ended.
-    func isQueued(_ id: ReplyID) -> Bool { state.withLock { $0.queue.entry(id) != nil } }
+    /// Runs `body` on the queue; for short steps after which the sender need not look for replies.
+    func withQueue<Result: Sendable>(_ body: (inout OutboxQueue) -> Result) -> Result {
+        state.withLock { body(&$0.queue) }
+    }
 
     /// Lets the sender look for replies.
     func wakeSender() { wake.yield() }
 
-    /// Stops sending the replies of these conversations until ``releaseHeld()``; lists still have them.
-    func hold(_ conversations: Set<ConversationKey>) { state.withLock { $0.queue.hold(conversations) } }
-
-    /// Returns whether `hold` stopped the sending of a conversation's replies.
-    func holds(_ conversation: ConversationKey) -> Bool {
-        state.withLock { $0.queue.holds(conversation) }
-    }
-
-    /// Allows sending the replies that `hold` stopped.
+    /// Allows sending the replies that ``OutboxQueue/hold(_:)`` stopped.
     func releaseHeld() {
         state.withLock { $0.queue.releaseHeld() }
         wake.yield()
@@ -121,11 +115,6 @@ final class Outbox: Sendable {
         }
     }
 
-    /// Whether the customer closed a conversation with queued replies; nil when that is unknown.
-    func isClosed(_ conversation: ConversationKey) -> Bool? {
-        state.withLock { $0.queue.isClosed(conversation) }
-    }
-
     /// Leases the next reply that `selection` allows.
     ///
     /// A conversation whose pause begins meanwhile is yielded by ``begunPauses``, unless it is closed.
@@ -156,18 +145,10 @@ final class Outbox: Sendable {
         state.withLock { $0.isClosed ? nil : $0.queue.lease(id: id) }
     }
 
-    /// A queued reply; nil once its line is written.
-    func entry(_ id: ReplyID) -> OutboxQueue.Entry? { state.withLock { $0.queue.entry(id) } }
-
     /// Returns the record of a queued proactive message; nil when the message is not queued.
     func record(of key: MessageKey) -> UInt64? {
         if count == 0 { return nil }
         return state.withLock { $0.messages[key]?.record }
-    }
-
-    /// Records that a reply's end is in the journal; returns false when the reply is not queued any more.
-    func recordEnd(_ id: ReplyID, _ end: OutboxQueue.End) -> Bool {
-        state.withLock { $0.queue.recordEnd(id, end) }
     }
 
     /// Removes a reply whose end is in the journal and whose line is written.
@@ -196,12 +177,6 @@ final class Outbox: Sendable {
         wakeSender(at: due)
     }
 
-    /// Counts a request to the gateway for a leased reply.
-    func countPost(_ id: ReplyID) { state.withLock { _ = $0.queue.countPost(id) } }
-
-    /// How often a reply was tried: the requests to the gateway, or the failed attempts if they are more.
-    func tries(_ id: ReplyID) -> Int { state.withLock { $0.queue.tries(id) } }
-
     /// Ends a lease without an attempt.
     func release(_ id: ReplyID) {
         state.withLock { $0.queue.release(id) }
@@ -213,12 +188,6 @@ final class Outbox: Sendable {
         guard count > 0 else { return [] }
         return state.withLock { $0.queue.entries(of: conversation, maximum: maximum) }
     }
-
-    /// All queued replies.
-    var all: [OutboxQueue.Entry] { state.withLock { $0.queue.all } }
-
-    /// The number of unfinished replies of each business.
-    var countsByBusiness: [BusinessID: Int] { state.withLock { $0.queue.countsByBusiness } }
 
     /// Stops leasing, and ends `wakeups`.
     func close() {

@@ -175,7 +175,8 @@ struct OutboxQueue: Sendable {
         return entries
     }
 
-    /// Prevents the replies of these conversations from being leased in order until ``releaseHeld()``.
+    /// Prevents the replies of these conversations from being leased in order until ``releaseHeld()``; lists
+    /// still have them.
     ///
     /// Must be called before the first of these replies is added.
     mutating func hold(_ conversations: Set<ConversationKey>) { held = conversations }
@@ -335,12 +336,10 @@ struct OutboxQueue: Sendable {
     /// How often an entry was tried: the requests to the gateway, or the failed attempts if they are more.
     func tries(_ id: ReplyID) -> Int { nodes[id].map { max($0.entry.posts, $0.entry.attempts) } ?? 0 }
 
-    /// Counts a request to the gateway; returns how many there were.
-    mutating func countPost(_ id: ReplyID) -> Int {
-        guard nodes[id] != nil else { return 0 }
+    /// Counts a request to the gateway.
+    mutating func countPost(_ id: ReplyID) {
         let posts = tries(id) + 1
         nodes[id]?.entry.posts = posts
-        return posts
     }
 
     /// Ends a lease without counting an attempt; the entry keeps its position and can be leased again.

@@ -53,7 +53,7 @@ extension Store {
     package func leaseReply(of business: BusinessID, _ customer: CustomerID) -> OutboxEntry? {
         let key = ConversationKey(business: business, customer: customer)
         guard let first = outbox.queued(of: key, maximum: 1).first,
-            first.due.map({ $0 <= SteadyClock.now() }) ?? true, !outbox.holds(key)
+            first.due.map({ $0 <= SteadyClock.now() }) ?? true, !outbox.withQueue({ $0.holds(key) })
         else { return nil }
         return leaseReply(first.id)
     }
@@ -62,7 +62,8 @@ extension Store {
     ///
     /// May read the end of the conversation's file.
     package func isClosedByCustomer(_ entry: OutboxEntry) throws -> Bool {
-        try outbox.isClosed(entry.conversation) ?? isClosedByCustomer(entry.business, entry.customer)
+        try outbox.withQueue { $0.isClosed(entry.conversation) }
+            ?? isClosedByCustomer(entry.business, entry.customer)
     }
 
     /// Leases the reply with this identity; nil when it is leased or has ended.
@@ -79,13 +80,13 @@ extension Store {
     package func settle(
         _ entry: OutboxEntry, _ result: ReplyResult, leavesLine: Bool = false, isReported: Bool = false
     ) async throws {
-        guard let queued = outbox.entry(entry.id) else { return }
+        guard let queued = outbox.withQueue({ $0.entry(entry.id) }) else { return }
         var ended = queued.end
         if ended == nil {
             let at = Timestamp.now()
             let reports = isReported && entry.isReportable && result.isDeadLetter
             // An answer with a status is one to a request.
-            let tried = max(outbox.tries(entry.id), entry.attempts + (result.httpStatus == nil ? 0 : 1))
+            let tried = max(tries(entry), entry.attempts + (result.httpStatus == nil ? 0 : 1))
             let body = JournalBody.reply(entry, result, attempts: tried, isReported: reports, at: at)
             let line = unwrittenLines.begin(
                 after: journal.lastRecord,
@@ -98,7 +99,7 @@ extension Store {
             unwrittenLines.recordEnd(line, as: record.number)
             var end = OutboxQueue.End(
                 result: result, at: at, line: line, report: reports ? record : nil)
-            isRecorded = outbox.recordEnd(entry.id, end)
+            isRecorded = outbox.withQueue { $0.recordEnd(entry.id, end) }
             if !isRecorded { end.report = nil }
             ended = end
         }
@@ -144,10 +145,10 @@ extension Store {
     }
 
     /// Counts a request to the gateway for a leased reply.
-    package func countPost(_ entry: OutboxEntry) { outbox.countPost(entry.id) }
+    package func countPost(_ entry: OutboxEntry) { outbox.withQueue { $0.countPost(entry.id) } }
 
     /// How often a reply was tried so far.
-    package func tries(_ entry: OutboxEntry) -> Int { outbox.tries(entry.id) }
+    package func tries(_ entry: OutboxEntry) -> Int { outbox.withQueue { $0.tries(entry.id) } }
 
     /// Ends the lease of a reply without counting an attempt.
     package func release(_ entry: OutboxEntry) { outbox.release(entry.id) }

@@ -97,7 +97,7 @@ extension Store {
             do { return try await settle(entry, .dropped(reason: reason), leavesLine: failures >= 5) } catch {
                 // The reply is dropped once its end is in the journal; the next start writes a line that is
                 // missing.
-                guard outbox.entry(entry.id)?.end != nil else { throw error }
+                guard outbox.withQueue({ $0.entry(entry.id)?.end }) != nil else { throw error }
                 failures += 1
                 guard await pause(for: .milliseconds(200)) else { return }
             }

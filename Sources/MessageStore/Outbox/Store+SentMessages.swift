@@ -71,7 +71,9 @@ extension Store {
 
     /// Returns a proactive message whose line is not written yet; nil for any other reply.
     private func queuedMessage(_ id: ReplyID) throws(StoreError) -> SentMessage? {
-        guard let queued = outbox.entry(id), case .own(let place) = queued.place else { return nil }
+        guard let queued = outbox.withQueue({ $0.entry(id) }), case .own(let place) = queued.place else {
+            return nil
+        }
         return SentMessage(
             customer: queued.conversation.customer,
             requestDigest: try reader.line(at: place).root["request"]?.string,
@@ -86,7 +88,7 @@ extension Store {
         of id: MessageID, of business: BusinessID, in conversation: String
     ) -> ReplyResult?? {
         guard let record = deduplicator.record(of: MessageKey(business: business, id: id)),
-            let queued = outbox.entry(ReplyID(record: record, index: 0)),
+            let queued = outbox.withQueue({ $0.entry(ReplyID(record: record, index: 0)) }),
             ConversationFiles.name(of: queued.conversation.customer) == conversation
         else { return nil }
         return .some(queued.end?.result)

@@ -269,7 +269,7 @@ struct LiveErasureTests {
         #expect(try await erasure.value.conversations == 2)
         for (fixture, store) in [(fixture, store), (killed, try killed.open())] {
             await store.rest()
-            #expect(store.outbox.all.count == 1)
+            #expect(store.outbox.withQueue(\.all).count == 1)
             await store.close()
             #expect(try traces(fixture) == [])
             try verify(fixture)
