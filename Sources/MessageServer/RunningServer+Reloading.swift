@@ -30,6 +30,7 @@ extension RunningServer {
             if isDraining.isSet { return nil }
             configuration.replace(with: wanted)
             api.access.replace(with: wanted.api, businesses: wanted.businesses)
+            events.endRemoved()
             applySettings()
             await http.apply(configuration.http, toListener: 0)
             reloadCertificate()

@@ -15,8 +15,6 @@ final class APIAccess: Sendable {
         private(set) var slugs: [BusinessID: String]
         var quotas: [String: RequestQuota] = [:]
         var failures = FailedAttempts(now: .now)
-        var streams: [UInt64: (token: APIToken, end: @Sendable () -> Void)] = [:]
-        var lastStream: UInt64 = 0
 
         init(_ configuration: APIConfiguration, _ businesses: [String: APIBusiness]) {
             self.configuration = configuration
@@ -74,37 +72,18 @@ final class APIAccess: Sendable {
     /// The slug of each business.
     var slugs: [BusinessID: String] { state.withLock { $0.slugs } }
 
-    /// Replaces the tokens, origins, hosts and businesses, and ends the streams of tokens that were removed or changed.
+    /// Replaces the tokens, origins, hosts and businesses; the caller then calls ``EventHub/endRemoved()``.
     func replace(with configuration: APIConfiguration, businesses: [BusinessConfiguration]) {
-        let ended = state.withLock { state in
+        state.withLock { state in
             state.configuration = configuration
             state.businesses = Self.directory(businesses)
             let names = Set(configuration.tokens.map(\.name))
             state.quotas = state.quotas.filter { names.contains($0.key) }
-            let ended = state.streams.filter { !configuration.tokens.contains($0.value.token) }
-            for stream in ended.keys { state.streams[stream] = nil }
-            return ended
-        }
-        for stream in ended.values { stream.end() }
-    }
-
-    /// Registers a stream of a token; calls `end` when a reload removes or changes the token before the stream is
-    /// closed.
-    ///
-    /// Returns nil, and never calls `end`, when a reload has already removed or changed the token.
-    func openStream(of token: APIToken, end: @escaping @Sendable () -> Void) -> APIStream? {
-        state.withLock { state in
-            guard state.configuration.tokens.contains(token) else { return nil }
-            state.lastStream += 1
-            state.streams[state.lastStream] = (token, end)
-            return APIStream(id: state.lastStream, access: self)
         }
     }
 
-    /// The number of open streams.
-    var streamCount: Int { state.withLock { $0.streams.count } }
-
-    fileprivate func closeStream(_ id: UInt64) { state.withLock { $0.streams[id] = nil } }
+    /// Whether no reload has removed or changed the token.
+    func isCurrent(_ token: APIToken) -> Bool { state.withLock { $0.configuration.tokens.contains(token) } }
 
     /// Checks the head of a request: host, token, rate limit, right and business, in this order.
     ///
@@ -218,13 +197,4 @@ extension APIAccess.State {
         }
         return fields
     }
-}
-
-/// The registration of a token's open stream; ``close()`` must be called when the stream ends.
-struct APIStream: Sendable {
-    fileprivate let id: UInt64
-    fileprivate let access: APIAccess
-
-    /// Removes the registration: a later removal of the token no longer calls the stream's `end`.
-    func close() { access.closeStream(id) }
 }

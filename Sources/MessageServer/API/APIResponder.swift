@@ -24,8 +24,8 @@ struct APIResponder: Sendable {
     /// Starts an answer whose body is written in pieces.
     ///
     /// With `contentLength`, the caller must write exactly that many bytes. An open-ended answer, such as an
-    /// event stream, ends when the server begins to stop. Its operation opens an ``APIStream``, so that the
-    /// answer also ends when its token is removed.
+    /// event stream, ends when the server begins to stop; ``EventHub/endRemoved()`` also ends it when its token
+    /// is removed.
     func stream(
         _ status: HTTPStatus = .ok, contentType: String, contentLength: Int? = nil, isOpenEnded: Bool = false,
         fields: [(name: String, value: String)] = []

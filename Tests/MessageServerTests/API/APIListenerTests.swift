@@ -2,7 +2,6 @@ import BalloonJSON
 import BalloonPOSIX
 import BalloonTransport
 import ServerTestSupport
-import Synchronization
 import TestSupport
 import Testing
 
@@ -154,24 +153,6 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a reload ends the streams of removed and changed tokens only`() throws {
-        let configuration = TestTokens.configuration
-        let access = APIAccess(configuration, businesses: [], isSecure: false) { nil }
-        let ended = Ended()
-        let streams = configuration.tokens.map { token in
-            access.openStream(of: token) { ended.append(token.name) }
-        }
-        #expect(streams.allSatisfy { $0 != nil })
-        streams.last??.close()
-        var changed = configuration
-        changed.tokens.removeFirst()
-        changed.tokens[0].rights = [.operate]
-        changed.tokens[1].rights = [.send]
-        access.replace(with: changed, businesses: [])
-        #expect(ended.names.sorted() == ["all", "reader"])
-        #expect(access.openStream(of: configuration.tokens[0], end: {}) == nil)
-    }
-
     @Test func `every operation refuses every wrong token`() async throws {
         let server = try await ServerUnderTest.withAPI()
         let document = try await server.api("/v1/openapi.json").json
@@ -256,11 +237,4 @@ import Testing
             try await server.api("/v1/businesses", headers: [("If-None-Match", "\"other\"")]).status == 200)
         await server.stop()
     }
-}
-
-/// The names of ended streams.
-private final class Ended: Sendable {
-    private let state = Mutex<[String]>([])
-    var names: [String] { state.withLock { $0 } }
-    func append(_ name: String) { state.withLock { $0.append(name) } }
 }

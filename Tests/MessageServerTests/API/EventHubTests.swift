@@ -178,14 +178,28 @@ import Testing
             for await _ in endless.stream {}
             if Task.isCancelled { cancelled.add() }
         }
-        #expect(access.streamCount == 3)
         channel.end()
         #expect(await eventually { cancelled.count == 1 })
-        #expect(access.streamCount == 2)
         endless.continuation.finish()
-        // The stream of a channel that ended before it was opened.
-        channel.opened(try #require(access.openStream(of: reader) {}))
-        #expect(access.streamCount == 2)
+        hub.stop()
+        await hub.store.close()
+    }
+
+    @Test func `a reload ends the streams and pages of removed and changed tokens only`() async throws {
+        let hub = try await hub(messages: 1)
+        let tokens = TestTokens.configuration.tokens
+        let channels = try tokens.map { try hub.channel(for: filter($0)) }
+        let pages = try tokens.map { try hub.beginPage(of: $0) }
+        var changed = TestTokens.configuration
+        changed.tokens.removeFirst()
+        changed.tokens[0].rights = [.operate]
+        access.replace(with: changed, businesses: [])
+        hub.endRemoved()
+        #expect(channels.map(\.hasEnded) == tokens.indices.map { $0 < 2 })
+        for page in pages.prefix(2) { for await _ in page.wakeups {} }
+        #expect(throws: APIProblem.self) { try hub.channel(for: filter(tokens[0])) }
+        #expect(throws: APIProblem.self) { try hub.beginPage(of: tokens[1]) }
+        _ = try hub.channel(for: filter(tokens[2]))
         hub.stop()
         await hub.store.close()
     }

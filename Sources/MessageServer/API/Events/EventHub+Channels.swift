@@ -13,7 +13,7 @@ extension EventHub {
     /// Throws a problem when the token has too many filters or streams, when it was removed, and when the
     /// server stops.
     func channel(for filter: EventFilter) throws(APIProblem) -> Channel {
-        let (channel, isNew) = try state.withLock { state throws(APIProblem) in
+        try state.withLock { state throws(APIProblem) in
             guard !state.isClosed, state.isFollowing else {
                 throw APIProblem(.unavailable, "the server stops")
             }
@@ -24,28 +24,36 @@ extension EventHub {
             }
             if let channel = own[filter] {
                 channel.arriving.add(1, ordering: .relaxed)
-                return (channel, false)
+                return channel
             }
             guard own.count < Self.maximumChannels else {
                 throw APIProblem(.unavailable, "the token follows too many different filters", retryAfter: 15)
             }
+            try checkCurrent(filter.token)
             let channel = Channel()
             channel.arriving.add(1, ordering: .relaxed)
             state.channels[filter] = channel
-            return (channel, true)
+            return channel
         }
-        guard isNew else { return channel }
-        guard let stream = access.openStream(of: filter.token, end: { [weak self] in self?.end(filter) })
-        else {
-            end(filter)
-            throw APIProblem(.unauthenticated, "the token was removed")
-        }
-        channel.opened(stream)
-        return channel
     }
 
-    func end(_ filter: EventFilter) {
-        state.withLock { $0.channels.removeValue(forKey: filter) }?.end()
+    /// Refuses a token that a reload removed or changed.
+    ///
+    /// It is called under the lock of the state: a reload replaces the tokens before ``endRemoved()`` acquires
+    /// this lock.
+    private func checkCurrent(_ token: APIToken) throws(APIProblem) {
+        guard access.isCurrent(token) else { throw APIProblem(.unauthenticated, "the token was removed") }
+    }
+
+    /// Ends the streams and pages of tokens that a reload removed or changed.
+    func endRemoved() {
+        let (channels, pages) = state.withLock { state in
+            let ended = state.channels.filter { !access.isCurrent($0.key.token) }
+            for filter in ended.keys { state.channels[filter] = nil }
+            return (ended.values, state.pages.values.filter { !access.isCurrent($0.token) })
+        }
+        for channel in channels { channel.end() }
+        for page in pages { page.end() }
     }
 
     /// Reads or changes the state under its lock; `body` must be short.
@@ -88,26 +96,19 @@ extension EventHub {
     /// Throws a problem when the token has too many pages, when the token was removed, and when the server
     /// stops.
     func beginPage(of token: APIToken) throws(APIProblem) -> Page {
-        let page = try state.withLock { state throws(APIProblem) in
+        try state.withLock { state throws(APIProblem) in
             guard !state.isClosed else { throw APIProblem(.unavailable, "the server is stopping") }
             guard state.pages.values.count(where: { $0.token.name == token.name }) < Self.maximumPages else {
                 throw APIProblem(.unavailable, "too many pages of the token wait for events", retryAfter: 1)
             }
+            try checkCurrent(token)
             state.lastPage += 1
             let page = Page(state.lastPage, of: token)
             state.pages[page.id] = page
             return page
         }
-        guard page.open(access) else {
-            end(page)
-            throw APIProblem(.unauthenticated, "the token was removed")
-        }
-        return page
     }
 
     /// Removes a page after it is answered.
-    func end(_ page: Page) {
-        state.withLock { $0.pages[page.id] = nil }
-        page.close()
-    }
+    func end(_ page: Page) { state.withLock { $0.pages[page.id] = nil } }
 }

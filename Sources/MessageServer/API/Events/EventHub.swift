@@ -24,7 +24,6 @@ final class EventHub: Sendable {
         private let ended = Atomic(false)
         /// The tasks that bring followers to the end of the ring, by number.
         private let ways = Mutex<(last: UInt64, tasks: [UInt64: Task<Void, Never>])>((0, [:]))
-        private let stream = Mutex<APIStream?>(nil)
 
         /// Whether the channel has ended, because its token was removed or the server stops.
         var hasEnded: Bool { ended.load(ordering: .acquiring) }
@@ -33,10 +32,7 @@ final class EventHub: Sendable {
             ended.store(true, ordering: .releasing)
             broadcast.finish()
             for way in ways.withLock({ Array($0.tasks.values) }) { way.cancel() }
-            close()
         }
-
-        func close() { stream.withLock { $0.take() }?.close() }
 
         /// Runs the task that brings a follower to the end of the ring; the end of the channel cancels the
         /// task.
@@ -53,19 +49,10 @@ final class EventHub: Sendable {
             }
         }
 
-        /// Keeps the stream of the channel's token until the channel ends; closes it now if the channel has
-        /// ended.
-        func opened(_ stream: APIStream) {
-            self.stream.withLock { $0 = stream }
-            if hasEnded { close() }
-        }
-
         /// The number of followers at the end of the ring and on their way to it.
         var followerCount: Int {
             broadcast.subscriberCount + arriving.load(ordering: .relaxed)
         }
-
-        var isUnused: Bool { followerCount == 0 }
     }
 
     /// A request for a page of events, until it is answered.
@@ -74,8 +61,6 @@ final class EventHub: Sendable {
         let id: UInt64
         let token: APIToken
         private let wake: AsyncStream<Void>.Continuation
-        private let removed = Atomic(false)
-        private let stream = Mutex<APIStream?>(nil)
 
         init(_ id: UInt64, of token: APIToken) {
             self.id = id
@@ -83,25 +68,10 @@ final class EventHub: Sendable {
             (wakeups, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         }
 
-        /// Whether a reload removed or changed the token of the page.
-        var isTokenRemoved: Bool { removed.load(ordering: .acquiring) }
-
         func wakeUp() { wake.yield() }
 
         /// Ends ``wakeups``.
         func end() { wake.finish() }
-
-        /// Makes the page end when its token is removed or changed; returns false when that has happened already.
-        func open(_ access: APIAccess) -> Bool {
-            let stream = access.openStream(of: token) { [weak self] in
-                self?.removed.store(true, ordering: .releasing)
-                self?.end()
-            }
-            self.stream.withLock { $0 = stream }
-            return stream != nil
-        }
-
-        func close() { stream.withLock { $0.take() }?.close() }
     }
 
     struct State {
@@ -312,15 +282,12 @@ final class EventHub: Sendable {
 
     /// Sends a comment to every follower, to keep its connection open, and removes channels without followers.
     private func sendComments() {
-        let unused = state.withLock { state in
+        state.withLock { state in
             for (filter, channel) in state.channels {
                 channel.broadcast.send(EventText.comment(state.progress.through, in: numbers(for: filter)))
             }
-            let unused = state.channels.filter { $0.value.isUnused }
-            for filter in unused.keys { state.channels[filter] = nil }
-            return unused.values
+            state.channels = state.channels.filter { $0.value.followerCount > 0 }
         }
-        for channel in unused { channel.close() }
     }
 
     /// Ends all streams and pages; called when the server begins to stop.

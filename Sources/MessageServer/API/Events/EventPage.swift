@@ -28,7 +28,7 @@ struct EventPage: Sendable {
         var page = Page(in: hub.numbers(for: filter), place: start.through ?? 0)
         var cursor = start
         var parts = 0
-        reading: while !page.isFull, parts < Self.maximumParts, !waiter.isTokenRemoved {
+        reading: while !page.isFull, parts < Self.maximumParts, hub.access.isCurrent(filter.token) {
             let rest = ContinuousClock.now.duration(to: deadline)
             guard rest > .zero else { break }
             parts += 1
@@ -45,7 +45,9 @@ struct EventPage: Sendable {
             }
         }
         // The token is no longer valid, so its page must not be sent.
-        if waiter.isTokenRemoved { throw APIProblem(.unauthenticated, "the token was removed or changed") }
+        guard hub.access.isCurrent(filter.token) else {
+            throw APIProblem(.unauthenticated, "the token was removed or changed")
+        }
         var answer = page.answer
         // The place did not advance, because an event of the next record still waits for its line. The next
         // page will have these events again, so the client should wait a second.
