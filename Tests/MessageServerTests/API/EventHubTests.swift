@@ -102,9 +102,7 @@ import Testing
     @Test func `a follower whose turn does not begin in time gets the part waiting`() async throws {
         let hub = try await hub(messages: 20)
         for number in 0..<JournalTurns.maximumCount {
-            let token = "\(number / JournalTurns.maximumPerToken)"
-            try hub.turns.enter(token)
-            #expect(await hub.turns.acquire(token) != nil)
+            #expect(await hub.turns.acquire("\(number / JournalTurns.maximumPerToken)") != nil)
         }
         var late = hub.cursor(after: 0)
         let part = try await late.next(of: hub, filter(reader), patience: .milliseconds(1), arrive: {})
@@ -120,9 +118,9 @@ import Testing
         async throws
     {
         let hub = try await hub(messages: 20)
-        var turns: [JournalTurns.Turn] = []
+        var (turns, permits): ([JournalTurns.Turn], [OperationPermit]) = ([], [])
         for _ in 0..<JournalTurns.maximumPerToken {
-            try hub.turns.enter(reader.name)
+            permits.append(try hub.turns.enter(reader.name))
             turns.append(try #require(await hub.turns.acquire(reader.name)))
         }
         var late = hub.cursor(after: 0)
@@ -131,7 +129,7 @@ import Testing
         #expect(try await follow(hub.cursor(after: 0), of: hub, filter(other)) == 20)
         // The late one has entered too.
         for _ in JournalTurns.maximumPerToken + 1..<JournalTurns.maximumFollowers {
-            try hub.turns.enter(reader.name)
+            permits.append(try hub.turns.enter(reader.name))
         }
         var refused = hub.cursor(after: 0)
         let problem = #expect(throws: APIProblem.self) { try refused.begin(of: hub, filter(reader)) }
@@ -139,6 +137,7 @@ import Testing
         #expect(problem?.fields.map(\.name) == ["Retry-After"])
         var admitted = hub.cursor(after: 0)
         try admitted.begin(of: hub, filter(other))
+        withExtendedLifetime(permits) {}
         for turn in turns { hub.turns.release(turn) }
         #expect(try await follow(late, of: hub, filter(reader)) == 20)
         hub.stop()

@@ -25,16 +25,15 @@ final class JournalTurn: Sendable {
     private static let length = Duration.seconds(10)
 
     private let turns: JournalTurns
-    private let token: String
+    private let permit: OperationPermit
     private let state = Mutex(State())
     /// Yields when the turn begins and when a wait ends; finished when the server stops.
     private let wakeups = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// Begins to wait for a turn of this token; throws a problem when too many followers of the token wait.
     init(among turns: JournalTurns, of token: String) throws(APIProblem) {
-        try turns.enter(token)
+        permit = try turns.enter(token)
         self.turns = turns
-        self.token = token
         let wake = wakeups.continuation
         let waiting = Task { [weak self] in
             guard let turn = await turns.acquire(token) else { return wake.finish() }
@@ -57,14 +56,14 @@ final class JournalTurn: Sendable {
 
     /// Ends the turn, or the wait for it.
     func end() {
-        let (turn, isFirst) = state.withLock { state in
+        let turn = state.withLock { state in
             state.waiting?.cancel()
             state.expiry?.cancel()
             defer { (state.turn, state.hasEnded, state.reader) = (nil, true, nil) }
-            return (state.turn, !state.hasEnded)
+            return state.turn
         }
         if let turn { turns.release(turn) }
-        if isFirst { turns.leave(token) }
+        permit.release()
     }
 
     /// Waits for the turn; returns false when `time` passes first.

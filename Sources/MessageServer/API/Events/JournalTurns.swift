@@ -7,12 +7,6 @@ final class JournalTurns: Sendable {
         fileprivate let own: AsyncSemaphore
     }
 
-    private struct Share {
-        let turns = AsyncSemaphore(JournalTurns.maximumPerToken)
-        /// The followers that have a turn or wait for one.
-        var followers = 0
-    }
-
     /// The number of turns; the reader of each holds a few megabytes.
     static let maximumCount = 16
     /// The number of turns of one token.
@@ -21,33 +15,27 @@ final class JournalTurns: Sendable {
     static let maximumFollowers = 1024
 
     private let all = AsyncSemaphore(maximumCount)
-    private let shares = Mutex<[String: Share]>([:])
+    /// The turns of each token that has ever waited for one.
+    private let own = Mutex<[String: AsyncSemaphore]>([:])
+    private let followers = InFlightOperations(maximum: maximumFollowers)
 
-    /// Adds a follower of a token until ``leave(_:)``; throws a problem when the token has too many.
-    func enter(_ token: String) throws(APIProblem) {
-        let isAdmitted = shares.withLock { shares in
-            guard shares[token]?.followers ?? 0 < Self.maximumFollowers else { return false }
-            shares[token, default: Share()].followers += 1
-            return true
-        }
-        guard !isAdmitted else { return }
+    /// Counts a follower of a token until the permit is released; throws a problem when the token has too many.
+    func enter(_ token: String) throws(APIProblem) -> OperationPermit {
+        if let permit = followers.begin(token) { return permit }
         throw APIProblem(
             .unavailable, "too many event streams of the token wait to read older events; try again later",
             retryAfter: 5)
     }
 
-    /// Removes a follower that has no turn.
-    func leave(_ token: String) {
-        shares.withLock { shares in
-            shares[token]?.followers -= 1
-            if shares[token]?.followers == 0 { shares[token] = nil }
-        }
-    }
-
     /// Acquires a turn for a follower that has entered; returns nil when the task is cancelled or the server
     /// stops.
     func acquire(_ token: String) async -> Turn? {
-        guard let own = shares.withLock({ $0[token]?.turns }), await own.acquire() else { return nil }
+        let own = own.withLock { own in
+            let turns = own[token] ?? AsyncSemaphore(Self.maximumPerToken)
+            own[token] = turns
+            return turns
+        }
+        guard await own.acquire() else { return nil }
         if await all.acquire() { return Turn(own: own) }
         own.release()
         return nil
@@ -62,6 +50,6 @@ final class JournalTurns: Sendable {
     /// Ends all waits when the server begins to stop.
     func close() {
         all.close()
-        for share in shares.withLock({ Array($0.values) }) { share.turns.close() }
+        for turns in own.withLock({ Array($0.values) }) { turns.close() }
     }
 }
