@@ -114,17 +114,9 @@ package final class InspectorEvents: StageObserver {
     /// Waits until there is an event after `number`, at most for `duration`.
     package func wait(after number: Int, within duration: Duration) async {
         guard duration > .zero else { return }
-        await withTaskGroup { group in
-            group.addTask { await self.nextEvent(after: number) }
-            // When an event arrives first, this sleep is cancelled.
-            group.addTask { try? await Task.sleep(for: duration) }
-            await group.next()
-            group.cancelAll()
+        _ = await withTimeLimit(duration) { [self] in
+            await waiters.wait { [self] in state.withLock { $0.isStopped || $0.last > number } }
         }
-    }
-
-    private func nextEvent(after number: Int) async {
-        await waiters.wait { [self] in state.withLock { $0.isStopped || $0.last > number } }
     }
 
     /// The route of the stream.
@@ -185,8 +177,7 @@ package final class InspectorEvents: StageObserver {
     }
 
     private func text(of event: Event) -> [UInt8] {
-        let id = event.number > 0 ? "id: \(process)-\(event.number)\n" : ""
-        return Array("\(id)event: \(event.name)\ndata: ".utf8) + event.data + Array("\n\n".utf8)
+        EventText.text(id: event.number > 0 ? "\(process)-\(event.number)" : nil, event.name, event.data)
     }
 }
 

@@ -71,13 +71,11 @@ extension EventHub {
 
     /// The text of the events that a filter accepts.
     func text(of events: [PlacedEvent], for filter: EventFilter) -> [UInt8] {
-        var text: [UInt8] = []
-        for placed in events {
-            if let slug = slug(of: placed.event, for: filter) {
-                EventText.append(placed, in: numbers(for: filter), business: slug, to: &text)
-            }
+        events.flatMap { placed in
+            slug(of: placed.event, for: filter).map {
+                EventText.text(of: placed, in: numbers(for: filter), business: $0)
+            } ?? []
         }
-        return text
     }
 
     /// Sends an event that is not kept and has no place; only followers at the end of the ring get it.

@@ -79,14 +79,15 @@ private struct Page {
             if isFull { return }
             place = placed.through
             if let slug = slug(placed.event) {
-                append(EventText.pageEntry(placed, in: numbers, business: slug))
+                let id = EventID.text(placed.through, in: numbers)
+                append(EventText.data(placed.event, id: id, in: numbers, business: slug))
             }
         }
     }
 
     mutating func reset(to place: UInt64) {
         self.place = place
-        append(JSONWriter.object { $0.field("type", EventText.resetName) })
+        append(EventText.resetData)
     }
 
     private mutating func append(_ entry: [UInt8]) {

@@ -12,85 +12,60 @@ enum EventText {
         Array(": idle\nid: \(EventID.text(through, in: numbers))\n\n".utf8)
     }
 
-    /// Appends an event in the format of a stream.
-    static func append(
-        _ placed: PlacedEvent, in numbers: RecordNumbers, business: String, to text: inout [UInt8]
-    ) {
-        text +=
-            "id: \(EventID.text(placed.through, in: numbers))\nevent: \(placed.event.name.rawValue)\ndata: "
-            .utf8
-        text += data(placed.event, in: numbers, business: business)
-        text += "\n\n".utf8
+    /// An event of the store in the format of a stream.
+    static func text(of placed: PlacedEvent, in numbers: RecordNumbers, business: String) -> [UInt8] {
+        text(
+            id: EventID.text(placed.through, in: numbers), placed.event.name.rawValue,
+            data(placed.event, in: numbers, business: business))
     }
 
     /// The event that tells a follower that it missed events, so that it must load its data again.
     static func reset(_ through: UInt64, in numbers: RecordNumbers) -> [UInt8] {
-        Array(
-            "id: \(EventID.text(through, in: numbers))\nevent: \(resetName)\ndata: {\"type\":\"\(resetName)\"}\n\n"
-                .utf8)
+        text(id: EventID.text(through, in: numbers), resetName, resetData)
     }
 
     /// The text of an event without a place.
     static func transient(_ event: TransientEvent, business: String) -> [UInt8] {
-        let data = JSONWriter.object([
-            "at": event.at.rfc3339, "type": event.name.rawValue, "business": business,
-            "conversation": event.conversation, "health": event.health, "typing": event.isTyping,
-            "direction": event.direction?.rawValue, "since": event.since?.rfc3339,
-        ])
-        return Array("event: \(event.name.rawValue)\ndata: ".utf8) + data + Array("\n\n".utf8)
+        text(
+            id: nil, event.name.rawValue,
+            JSONWriter.object([
+                "at": event.at.rfc3339, "type": event.name.rawValue, "business": business,
+                "conversation": event.conversation, "health": event.health, "typing": event.isTyping,
+                "direction": event.direction?.rawValue, "since": event.since?.rfc3339,
+            ]))
+    }
+
+    /// An event with this name and data in the format of a stream; without an id, a follower's place stays.
+    static func text(id: String?, _ name: String, _ data: [UInt8]) -> [UInt8] {
+        let id = id.map { "id: \($0)\n" } ?? ""
+        return Array("\(id)event: \(name)\ndata: ".utf8) + data + Array("\n\n".utf8)
     }
 
     /// The type of the event that tells a follower that it missed events.
     static let resetName = "stream.reset"
 
-    /// The object of an event, on one line.
-    static func data(_ event: StoreEvent, in numbers: RecordNumbers, business: String) -> [UInt8] {
-        JSONWriter.object(reservingCapacity: 256 + (event.line?.count ?? 0)) {
-            write(event, numbers, business, to: &$0)
-        }
-    }
+    static let resetData = JSONWriter.object(["type": resetName])
 
-    /// The object of an event in a page, with its place.
-    static func pageEntry(_ placed: PlacedEvent, in numbers: RecordNumbers, business: String) -> [UInt8] {
-        JSONWriter.object(reservingCapacity: 256 + (placed.event.line?.count ?? 0)) { writer in
-            writer.field("id", EventID.text(placed.through, in: numbers))
-            write(placed.event, numbers, business, to: &writer)
+    /// The object of an event, on one line; in a page it has the id of the event's place.
+    static func data(
+        _ event: StoreEvent, id: String? = nil, in numbers: RecordNumbers, business: String
+    ) -> [UInt8] {
+        JSONWriter.object(reservingCapacity: 256 + (event.line?.count ?? 0)) { writer in
+            writer.fields([
+                "id": id, "key": "\(numbers.shown(event.key.record) as UInt64).\(event.key.ordinal)",
+                "at": event.at.rfc3339, "type": event.name.rawValue, "business": business,
+                "conversation": event.conversation, "kind": event.kind?.rawValue, "seq": event.sequence,
+                "message": event.message.flatMap { $0.rawValue.isEmpty ? nil : $0.rawValue },
+                "record": event.delivery.map { numbers.shown($0) as Int },
+                "state": event.assignment?.state.rawValue, "person": event.assignment?.person,
+                "outcome": event.outcome, "status": event.status, "reason": event.reason,
+                "note": event.assignment?.note, "queue": event.assignment?.placement,
+                "offer": event.assignment?.offer, "snoozedUntil": event.assignment?.snoozedUntil?.rfc3339,
+                "truncated": event.isTruncated ? true : nil,
+            ])
+            guard let line = event.line else { return }
+            writer.raw("line", numbers.shown(line: line))
         }
-    }
-
-    private static func write(
-        _ event: StoreEvent, _ numbers: RecordNumbers, _ business: String, to writer: inout JSONWriter
-    ) {
-        writer.field("key", "\(numbers.shown(event.key.record) as UInt64).\(event.key.ordinal)")
-        writer.field("at", event.at.rfc3339)
-        writer.field("type", event.name.rawValue)
-        writer.field("business", business)
-        writer.field("conversation", event.conversation)
-        writer.field("kind", event.kind?.rawValue)
-        writer.field("seq", event.sequence)
-        writer.field("message", event.message.flatMap { $0.rawValue.isEmpty ? nil : $0.rawValue })
-        writer.field("record", event.delivery.map { numbers.shown($0) as Int })
-        writer.field("state", event.assignment?.state.rawValue)
-        if let person = event.assignment?.person {
-            writer.key("person")
-            person.write(to: &writer)
-        }
-        writer.field("outcome", event.outcome)
-        writer.field("status", event.status)
-        writer.field("reason", event.reason)
-        writer.field("note", event.assignment?.note)
-        if let placement = event.assignment?.placement {
-            writer.key("queue")
-            placement.write(to: &writer)
-        }
-        if let offer = event.assignment?.offer {
-            writer.key("offer")
-            offer.write(to: &writer)
-        }
-        writer.field("snoozedUntil", event.assignment?.snoozedUntil?.rfc3339)
-        if event.isTruncated { writer.field("truncated", true) }
-        guard let line = event.line else { return }
-        writer.raw("line", numbers.shown(line: line))
     }
 }
 

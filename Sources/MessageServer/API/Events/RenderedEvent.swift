@@ -10,15 +10,11 @@ struct RenderedEvent: Sendable {
     init(_ placed: PlacedEvent, in numbers: RecordNumbers, business slug: String) {
         type = placed.event.name.rawValue
         self.slug = slug
-        var text: [UInt8] = []
-        EventText.append(placed, in: numbers, business: slug, to: &text)
-        self.text = text
+        text = EventText.text(of: placed, in: numbers, business: slug)
     }
 
     /// The text of the events that a filter accepts.
     static func text(of events: [RenderedEvent], for filter: EventFilter) -> [UInt8] {
-        var text: [UInt8] = []
-        for event in events where filter.accepts(event.type, of: event.slug) { text += event.text }
-        return text
+        events.flatMap { filter.accepts($0.type, of: $0.slug) ? $0.text : [] }
     }
 }
