@@ -33,7 +33,6 @@ final class UploadedFiles: Sendable {
     /// The uploads of a business at the moment.
     private struct InProgress {
         var count = 0
-        var countsByToken: [String: Int] = [:]
         var bytes = 0
         /// The bytes of the files in the folder, as of the last upload that began or finished.
         var usedBytes = 0
@@ -47,6 +46,8 @@ final class UploadedFiles: Sendable {
     private var incoming: String { directory + "/incoming" }
     /// The uploads in progress of each business, by the folder of its files.
     private let uploads = Mutex<[String: InProgress]>([:])
+    /// Counts the uploads in progress of each business and token.
+    private let tokens: InFlightOperations
 
     /// The time from an upload until its file is deleted.
     static let lifetimeSeconds = 86_400
@@ -58,6 +59,7 @@ final class UploadedFiles: Sendable {
         directory = dataDirectory + "/outgoing"
         saved = dataDirectory + "/saved-files"
         self.limits = limits
+        tokens = InFlightOperations(maximum: limits.uploadsPerToken)
     }
 
     /// The current time, in seconds since 1970, with which the age of files is computed.
@@ -92,13 +94,10 @@ final class UploadedFiles: Sendable {
     /// Begins an upload of a token; throws a ``Refusal`` or a ``SystemError``.
     func begin(for business: BusinessID, token: String) throws -> Upload {
         let folder = folder(of: business)
+        guard let permit = tokens.begin("\(folder)/\(token)") else { throw Refusal.busy }
         try uploads.withLock { uploads in
-            let current = uploads[folder] ?? InProgress()
-            guard current.count < limits.uploads,
-                current.countsByToken[token, default: 0] < limits.uploadsPerToken
-            else { throw Refusal.busy }
+            guard uploads[folder]?.count ?? 0 < limits.uploads else { throw Refusal.busy }
             uploads[folder, default: InProgress()].count += 1
-            uploads[folder]?.countsByToken[token, default: 0] += 1
         }
         do {
             try sweep(folder)
@@ -117,10 +116,10 @@ final class UploadedFiles: Sendable {
             guard used.files + count <= limits.files, bytes < limits.bytes else { throw Refusal.full }
             try Directory.make(incoming)
             return try Upload(
-                temporary: "\(incoming)/\(Hex.encode(randomBytes(16)))", folder: folder, token: token,
+                temporary: "\(incoming)/\(Hex.encode(randomBytes(16)))", folder: folder, permit: permit,
                 owner: self)
         } catch {
-            end(folder, token, bytes: 0)
+            end(folder, bytes: 0)
             throw error
         }
     }
@@ -158,12 +157,10 @@ final class UploadedFiles: Sendable {
         return used
     }
 
-    fileprivate func end(_ folder: String, _ token: String, bytes: Int) {
+    fileprivate func end(_ folder: String, bytes: Int) {
         uploads.withLock { uploads in
             uploads[folder]?.bytes -= bytes
             uploads[folder]?.count -= 1
-            uploads[folder]?.countsByToken[token, default: 1] -= 1
-            if uploads[folder]?.countsByToken[token] == 0 { uploads[folder]?.countsByToken[token] = nil }
             if uploads[folder]?.count == 0 { uploads[folder] = nil }
         }
     }
@@ -232,18 +229,18 @@ final class UploadedFiles: Sendable {
         private let file: File
         private let temporary: String
         private let folder: String
-        private let token: String
+        private let permit: OperationPermit
         private let owner: UploadedFiles
         private let isFinished = OnceFlag()
         private let bytes = Atomic(0)
 
         fileprivate init(
-            temporary: String, folder: String, token: String, owner: UploadedFiles
+            temporary: String, folder: String, permit: OperationPermit, owner: UploadedFiles
         ) throws(SystemError) {
             file = try File(temporary, for: .creating)
             self.temporary = temporary
             self.folder = folder
-            self.token = token
+            self.permit = permit
             self.owner = owner
         }
 
@@ -269,7 +266,7 @@ final class UploadedFiles: Sendable {
         deinit {
             // If the file cannot be removed, the next start of the server removes it.
             if isFinished.claim() { try? Directory.remove(temporary) }
-            owner.end(folder, token, bytes: bytes.load(ordering: .relaxed))
+            owner.end(folder, bytes: bytes.load(ordering: .relaxed))
         }
     }
 }
