@@ -9,8 +9,6 @@ enum EventRoutes {
     static let maximumPage = 200
     /// The maximum bytes of a page's events, after which no further part is read.
     static let maximumPageBytes = 1 << 20
-    /// The longest time that a page waits for an event.
-    static let maximumWaitSeconds = 50
 
     /// The names of all events that a caller can choose.
     static let types =
@@ -49,8 +47,7 @@ enum EventRoutes {
                             switch format {
                             case .stream: try EventStream(hub, filter, cursor).start(responder)
                             case .page:
-                                let page = EventPage(
-                                    hub: hub, filter: filter, wait: .seconds(min(wait, maximumWaitSeconds)))
+                                let page = EventPage(hub: hub, filter: filter, wait: .seconds(wait))
                                 responder.respond(try await page.answer(cursor))
                             }
                         } catch {
@@ -115,13 +112,16 @@ enum EventFormat {
 
 /// The preferences of a request (RFC 7240).
 enum Preference {
-    /// The seconds of the preference `wait`; 0 when it is missing or invalid.
+    /// The longest time that an operation waits.
+    private static let maximumWaitSeconds = 50
+
+    /// The seconds of the preference `wait`, at most 50; 0 when it is missing or invalid.
     static func waitSeconds(_ prefer: String?) -> Int {
         for item in (prefer ?? "").split(separator: ",") {
             let parts = item.split(separator: "=").map { $0.filter { $0 != " " } }
             guard parts.count == 2, parts[0].lowercased() == "wait", let seconds = Int(parts[1]), seconds >= 0
             else { continue }
-            return seconds
+            return min(seconds, maximumWaitSeconds)
         }
         return 0
     }

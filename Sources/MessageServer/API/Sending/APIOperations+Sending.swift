@@ -21,7 +21,6 @@ extension APIOperations {
             "The same key means the same message, for this token, business and customer.", isRequired: true),
         APIParameter("Prefer", .field, "wait=N waits up to N seconds, at most 50, for the outcome."),
     ]
-    private static let maximumWaitSeconds = 50
 
     var sending: [APIRoute] {
         [
@@ -70,7 +69,7 @@ extension APIOperations {
             defer { permit.release() }
             do { return try await search() } catch is UnreadJournal { throw APIProblem.journalUnread }
         }
-        let wait = min(Preference.waitSeconds(request.field("prefer")), Self.maximumWaitSeconds)
+        let wait = Preference.waitSeconds(request.field("prefer"))
         let permit = try wait > 0 ? outcomeWaiters.permit(for: request.token, to: "wait for outcomes") : nil
         defer { permit?.release() }
         do {
