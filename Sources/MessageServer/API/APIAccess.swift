@@ -184,9 +184,8 @@ extension APIAccess.State {
     ) throws(APIProblem) -> [(name: String, value: String)] {
         let limit = configuration.requestsPerMinute
         var quota = quotas[token.name] ?? RequestQuota(now: now)
-        let reading =
-            counting ? quota.count(limit: limit, now: now) : quota.reading(limit: limit, now: now)
-        quotas[token.name] = quota
+        let reading = quota.count(limit: limit, now: now, counting: counting)
+        if counting { quotas[token.name] = quota }
         let fields: [(name: String, value: String)] = [
             ("RateLimit-Policy", "\"token\";q=\(limit);w=\(RequestQuota.window.components.seconds)"),
             ("RateLimit", "\"token\";r=\(reading.remaining);t=\(reading.resetSeconds)"),

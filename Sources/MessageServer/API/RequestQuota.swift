@@ -18,34 +18,19 @@ struct RequestQuota: Sendable {
 
     init(now: ContinuousClock.Instant) { start = now }
 
-    /// Counts one event unless the window has `limit` of them already.
-    mutating func count(limit: Int, now: ContinuousClock.Instant) -> Reading {
-        renew(now)
-        guard count < limit else { return reading(limit, isExceeded: true, now) }
-        count += 1
-        return reading(limit, isExceeded: false, now)
-    }
-
-    /// The state of the quota, without counting an event.
-    func reading(limit: Int, now: ContinuousClock.Instant) -> Reading {
-        var renewed = self
-        renewed.renew(now)
-        return renewed.reading(limit, isExceeded: false, now)
-    }
-
-    /// Whether the window has ended, so that the quota need not be kept.
-    func isOver(now: ContinuousClock.Instant) -> Bool { now - start >= Self.window }
-
-    private mutating func renew(_ now: ContinuousClock.Instant) {
+    /// Counts one event unless the window has `limit` of them already; without `counting`, returns only the state.
+    mutating func count(limit: Int, now: ContinuousClock.Instant, counting: Bool = true) -> Reading {
         if isOver(now: now) { self = RequestQuota(now: now) }
-    }
-
-    private func reading(_ limit: Int, isExceeded: Bool, _ now: ContinuousClock.Instant) -> Reading {
+        let isExceeded = counting && count >= limit
+        if counting, !isExceeded { count += 1 }
         let left = Self.window - (now - start)
         let seconds = Int(left.components.seconds) + (left.components.attoseconds > 0 ? 1 : 0)
         return Reading(
             isExceeded: isExceeded, remaining: max(0, limit - count), resetSeconds: min(60, max(1, seconds)))
     }
+
+    /// Whether the window has ended, so that the quota need not be kept.
+    func isOver(now: ContinuousClock.Instant) -> Bool { now - start >= Self.window }
 }
 
 /// Counts the invalid tokens of each client address; an IPv6 /64 network counts as one address.
