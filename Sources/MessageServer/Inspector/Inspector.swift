@@ -1,5 +1,6 @@
 import BalloonHTTP
 package import BalloonPOSIX
+import BalloonWire
 package import Logging
 import MessageStore
 import Synchronization
@@ -15,7 +16,8 @@ package final class Inspector: Sendable {
     /// The levers of handlers, which only a simulator has.
     let levers = HandlerLevers()
     private let settings: InspectorSettings
-    private let gate: InspectorGate
+    private let hosts: HostRule
+    private let tokenDigest: [UInt8]
     private let logger: Logger
     private let server = Mutex<(server: HTTPServer, address: SocketAddress)?>(nil)
     private let routes: [InspectorRoute]
@@ -38,7 +40,8 @@ package final class Inspector: Sendable {
         self.events = events
         self.routes = routes
         self.logger = logger
-        gate = InspectorGate(hosts: settings.hosts, token: settings.token)
+        hosts = HostRule(.loopback, names: settings.hosts)
+        tokenDigest = SHA256.hash(settings.token.utf8)
     }
 
     /// The bound address; nil before the start.
@@ -96,12 +99,37 @@ package final class Inspector: Sendable {
     private var pages: [HTTPRoute] {
         WebPages.routes(
             "phone.html", at: ["/"], files: "/assets/{version}/{file}", from: settings.webFolder,
-            refuse: { request, _ in self.refusal(of: request, needsToken: false) },
+            refuse: { request, _ in self.problem(of: request, needsToken: false).map(Self.answer) },
             notFound: { _ in Self.answer(InspectorProblem(.notFound, "there is no such resource")) })
     }
 
-    private func refusal(of request: HTTPRequest, needsToken: Bool) -> HTTPResponse? {
-        gate.problem(of: request, needsToken: needsToken).map(Self.answer)
+    /// The problem of a request by its head; nil when it is admitted.
+    ///
+    /// `Host` must be allowed by a ``HostRule``, and `Origin` must have the same host and port as `Host`.
+    private func problem(of request: HTTPRequest, needsToken: Bool) -> InspectorProblem? {
+        guard let host = request.text(.host), hosts.allows(host) else {
+            return InspectorProblem(
+                .misdirectedRequest,
+                "Host does not name this listener; use 127.0.0.1, or start with --inspector-host NAME")
+        }
+        if let origin = request.text(.origin), !HostRule.isSame(origin, as: host) {
+            return InspectorProblem(.forbidden, "Origin is another site than Host")
+        }
+        guard needsToken, !hasToken(request) else { return nil }
+        var problem = InspectorProblem(
+            .unauthorized,
+            "the token is missing or wrong; open the address that the server printed at its start")
+        problem.fields = [("WWW-Authenticate", "Bearer realm=\"balloon inspector\"")]
+        return problem
+    }
+
+    /// Whether the header has the token; digests are compared in constant time, so that the time reveals
+    /// nothing.
+    private func hasToken(_ request: HTTPRequest) -> Bool {
+        guard !request.isRepeated(.authorization),
+            let given = request.field(.authorization).flatMap(bearerToken)
+        else { return false }
+        return constantTimeEquals(tokenDigest, SHA256.hash(given))
     }
 
     private func route(_ route: InspectorRoute) -> HTTPRoute {
@@ -109,7 +137,7 @@ package final class Inspector: Sendable {
         return HTTPRoute(method, path, body: route.body.received) { _ in
             HTTPRoute.Handlers(
                 admit: { head in
-                    self.refusal(of: head, needsToken: true).map { .refused($0) } ?? .admitted(mark: 0)
+                    self.problem(of: head, needsToken: true).map { .refused(Self.answer($0)) } ?? .admitted(mark: 0)
                 },
                 handle: { request, responder in self.answer(request, route, responder) })
         }

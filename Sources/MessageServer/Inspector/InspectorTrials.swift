@@ -31,7 +31,6 @@ final class InspectorTrials: Sendable {
 
     private struct State {
         var trials: [String: Trial] = [:]
-        var order = Deque<String>()
         var last = 0
     }
 
@@ -151,10 +150,8 @@ final class InspectorTrials: Sendable {
             state.last += 1
             let name = "\(state.last)"
             state.trials[name] = Trial(business: event.business, customer: event.customer, runs: replies)
-            state.order.append(name)
-            if state.order.count > Self.maximumTrials, let oldest = state.order.popFirst() {
-                state.trials[oldest] = nil
-            }
+            // The names are consecutive numbers.
+            state.trials["\(state.last - Self.maximumTrials)"] = nil
             return name
         }
     }
