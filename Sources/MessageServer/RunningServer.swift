@@ -142,13 +142,11 @@ package final class RunningServer: Sendable {
             audit: SignInAudit(requests: store.requests, settings: signIns))
         let refusedReads = RefusedReads(observer)
         let listeners = ListenerConnections()
-        let status = StatusRoute(
-            version: version, checks: checks, store: store, payments: payments, registry: registry,
-            connections: listeners, configuration: current)
         var scope = OperationScope(store, logger: logger)
         scope.running = RunningOperations(
-            registry: registry, watch: pipelines.watch, sender: pipelines.sender, levels: logLevels,
-            logger: logger, status: status.status)
+            registry: registry, watch: pipelines.watch, sender: sender, levels: logLevels, logger: logger,
+            version: version, checks: checks, payments: payments, connections: listeners,
+            configuration: current)
         scope.isServed = { registry.contains($0) }
         scope.configureErasure = { [files = pipelines.deliveries.attachments.files] settings in
             settings.excludingPayments = { payments.excludingRecords($0) }

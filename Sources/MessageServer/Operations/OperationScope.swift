@@ -36,5 +36,10 @@ package struct RunningOperations: Sendable {
     /// The levels of log lines; nil in a server that was started without them.
     let levels: LogLevels?
     let logger: Logger
-    let status: @Sendable () async -> ServerStatus
+    let version: String
+    let checks: ReadinessChecks
+    let payments: PaymentServices
+    let connections: ListenerConnections
+    let configuration: CurrentConfiguration
+    let began = ContinuousClock.now
 }

@@ -2,21 +2,11 @@ import BalloonPOSIX
 import BusinessMessages
 import MessageStore
 
-/// `GET /status` on `DATA/control.sock`: the ``ServerStatus`` of this server.
-///
-/// The answer is composed outside the shard. The search for the oldest messages costs time in proportion to the conversations with
-/// unfinished messages.
-struct StatusRoute: Sendable {
-    let version: String
-    let checks: ReadinessChecks
-    let store: Store
-    let payments: PaymentServices
-    let registry: HandlerRegistry
-    let connections: ListenerConnections
-    let configuration: CurrentConfiguration
-    var began = ContinuousClock.now
-
-    /// Composes the status outside the shard: the checks may wait for the disk.
+extension RunningOperations {
+    /// The ``ServerStatus`` of this server: `GET /status` on `DATA/control.sock`.
+    ///
+    /// It is composed outside the shard: the checks may wait for the disk, and the search for the oldest messages
+    /// costs time in proportion to the conversations with unfinished messages.
     func status() async -> ServerStatus {
         let readiness = await withCheckedContinuation { checked in
             checks.check { checked.resume(returning: $0) }
@@ -24,6 +14,7 @@ struct StatusRoute: Sendable {
         var status = ServerStatus(
             version: version, uptimeSeconds: Int((ContinuousClock.now - began).components.seconds),
             checks: readiness.checks)
+        let store = sender.store
         let (metrics, statistics) = (store.metrics(deadReversals: payments.deadLetters), store.statistics)
         status.businesses = await businesses(metrics)
         status.listeners = connections.counts
@@ -45,6 +36,7 @@ struct StatusRoute: Sendable {
             status.restarts = handler.restarts
             businesses[business.business] = status
         }
+        let store = sender.store
         let assigned = store.assignedCounts
         let now = Timestamp.now()
         for id in Set(businesses.keys).union(metrics.backlogs.keys).union(assigned.keys) {
