@@ -144,7 +144,7 @@ extension APIOperations {
         guard let taken else { return APIAnswer { _ in } }
         let facts = try ConversationFacts.read(
             ConversationFiles.name(of: taken.customer), of: business, files, lines: (50, 1 << 20)
-        ) { _ in taken.assignment }?.detailed(by: store, business)
+        ) { _ in taken.assignment }?.completed(by: store, business)
         watch.recordSign(in: ConversationID(business: business, customer: taken.customer))
         return APIAnswer { writer in
             guard let facts else { return }

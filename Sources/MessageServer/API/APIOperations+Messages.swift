@@ -158,23 +158,6 @@ struct ConversationFacts {
     private var closes: Bool?
     private var isClosed: Bool { closes ?? false }
 
-    /// The conversation that a request's path names; throws `not-found` for an unknown one.
-    static func latest(
-        of request: APIRequest, _ files: ConversationFiles, _ store: Store
-    ) throws -> ConversationFacts {
-        let business = try request.business.id
-        let facts = try read(request.path("c"), of: business, files, lines: (50, 1 << 20)) {
-            store.assignment(of: business, $0)
-        }
-        guard let facts, !facts.lines.isEmpty else { throw APIProblem(.notFound) }
-        let detailed = try facts.detailed(by: store, business)
-        guard let customer = facts.customer, facts.assignment.state == .handler else { return detailed }
-        // The `ETag` must include `isClosedByCustomer`, because the store compares `If-Match` with a tag that
-        // includes it.
-        return detailed.changed(
-            to: facts.assignment, isClosed: try store.isClosedByCustomer(business, customer))
-    }
-
     /// How far a second reading looks for the customer's last message.
     private static let furtherLines = (maximum: 200, bytes: 128 << 10)
 
@@ -199,24 +182,24 @@ struct ConversationFacts {
     }
 
     /// Returns this conversation with the customer's name and tags.
-    func detailed(by store: Store, _ business: BusinessID) throws -> ConversationFacts {
+    ///
+    /// Asks the store whether the customer closed it if its last lines do not show that, or with `asksAlways`.
+    func completed(
+        by store: Store, _ business: BusinessID, asksAlways: Bool = false
+    ) throws -> ConversationFacts {
+        guard let customer else { return self }
         var facts = self
-        if let customer { facts.details = try store.details(of: business, customer) }
+        facts.details = try store.details(of: business, customer)
+        if assignment.state == .handler, asksAlways || closes == nil {
+            facts.closes = try store.isClosedByCustomer(business, customer)
+        }
         return facts
     }
 
-    /// Returns this conversation with its details; asks the store whether the customer closed it if its last lines do
-    /// not show that.
-    func completed(by store: Store, _ business: BusinessID) throws -> ConversationFacts {
-        let facts = try detailed(by: store, business)
-        guard closes == nil, assignment.state == .handler, let customer else { return facts }
-        return facts.changed(to: assignment, isClosed: try store.isClosedByCustomer(business, customer))
-    }
-
     /// Returns this conversation with another assignment.
-    func changed(to assignment: Assignment, isClosed: Bool = false) -> ConversationFacts {
+    func changed(to assignment: Assignment) -> ConversationFacts {
         var facts = self
-        (facts.assignment, facts.closes) = (assignment, isClosed)
+        (facts.assignment, facts.closes) = (assignment, false)
         return facts
     }
 

@@ -39,8 +39,15 @@ struct APIOperations: Sendable {
     func latest(
         _ request: APIRequest
     ) throws -> (facts: ConversationFacts, business: BusinessID, customer: CustomerID) {
-        let facts = try ConversationFacts.latest(of: request, files, store)
-        guard let customer = facts.customer else { throw APIProblem(.notFound) }
-        return (facts, try request.business.id, customer)
+        let business = try request.business.id
+        let facts = try ConversationFacts.read(
+            request.path("c"), of: business, files, lines: (50, 1 << 20)
+        ) { store.assignment(of: business, $0) }
+        // The `ETag` must include `isClosedByCustomer`, because the store compares `If-Match` with a tag that
+        // includes it.
+        guard let facts = try facts?.completed(by: store, business, asksAlways: true),
+            let customer = facts.customer
+        else { throw APIProblem(.notFound) }
+        return (facts, business, customer)
     }
 }
