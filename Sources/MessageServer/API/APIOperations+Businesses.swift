@@ -30,23 +30,17 @@ extension APIOperations {
                 .post, Self.business + "/handler/restart", may: .operate, "Restart the handler",
                 .restarted
             ) { request in
-                try await handler(of: request).restart()
+                try await registry.operated(request.business.slug).restart()
                 return APIAnswer { $0.field("restarted", true) }
             },
             APIRoute(
                 .get, Self.business + "/handler/log", may: .operate,
                 "Read the handler's latest log lines", Self.logLines.form(named: "LogLines").schema
-            ) { APIAnswer(json: Self.logLines.json(try await handler(of: $0).report.log)) },
+            ) {
+                let handler = try registry.operated($0.business.slug)
+                return APIAnswer(json: Self.logLines.json(await handler.report.log))
+            },
         ]
-    }
-
-    private func handler(of request: APIRequest) throws(APIProblem) -> any EventHandler {
-        let slug = try request.business.slug
-        do throws(HandlerRefusal) {
-            return try registry.operated(slug)
-        } catch {
-            throw APIProblem(.conflict, error.reason)
-        }
     }
 
     private typealias Entry = (business: APIBusiness, status: HandlerStatus?, store: Store)

@@ -37,7 +37,8 @@ struct APIRoute: Sendable {
     /// A short phrase for the OpenAPI document, such as "List the businesses".
     let summary: String
     let answer: Answer
-    /// A thrown ``APIProblem`` is the answer; a `StoreError` is answered with its problem, any other error with 500.
+    /// A thrown ``APIProblem`` is the answer; a `StoreError` is answered with its problem, a ``HandlerRefusal``
+    /// with 409, and any other error with 500.
     let handler: Handler
 }
 

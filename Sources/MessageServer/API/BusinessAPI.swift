@@ -155,6 +155,7 @@ final class BusinessAPI: Sendable {
     /// Returns the problem with which the API answers an error of an operation.
     private func problem(_ error: any Error) -> APIProblem {
         if let problem = error as? APIProblem { return problem }
+        if let refusal = error as? HandlerRefusal { return APIProblem(.conflict, refusal.reason) }
         var problem = (error as? StoreError)?.problem ?? APIProblem(.internalError)
         problem.cause = (error as? StoreError)?.description ?? (error as? SystemError)?.description
         // The text of any other error may contain customer text, so only its type is logged.
