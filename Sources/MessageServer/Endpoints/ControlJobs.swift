@@ -11,16 +11,11 @@ import Synchronization
 /// failure of a change that may still succeed. A second request with the same identifier waits for the same
 /// job, or gets its answer: the answers of the latest jobs are kept.
 final class ControlJobs: Sendable {
-    /// A request that waits for the end of a job.
-    private struct Waiter {
-        let id: Int
-        let responder: HTTPResponder
-    }
-
     private struct Job {
         /// Nil while the job runs.
         var answer: HTTPResponse?
-        var waiters: [Waiter] = []
+        /// The requests that wait for the end of the job, by number.
+        var waiters: [Int: HTTPResponder] = [:]
     }
 
     private struct State {
@@ -68,7 +63,7 @@ final class ControlJobs: Sendable {
             }
             if let answer = job.answer { return (0, answer) }
             state.lastWaiter += 1
-            state.jobs[id]?.waiters.append(Waiter(id: state.lastWaiter, responder: responder))
+            state.jobs[id]?.waiters[state.lastWaiter] = responder
             return (state.lastWaiter, nil)
         }
         if let answer { return responder.respond(answer) }
@@ -78,19 +73,14 @@ final class ControlJobs: Sendable {
     }
 
     private func expire(_ waiter: Int, of id: String) {
-        let responder = state.withLock { state -> HTTPResponder? in
-            guard let index = state.jobs[id]?.waiters.firstIndex(where: { $0.id == waiter }) else {
-                return nil
-            }
-            return state.jobs[id]?.waiters.remove(at: index).responder
-        }
+        let responder = state.withLock { $0.jobs[id]?.waiters.removeValue(forKey: waiter) }
         let json = JSONWriter.object(["job": id])
         responder?.respond(HTTPResponse(.accepted, json: json))
     }
 
     private func end(_ id: String, with answer: HTTPResponse) {
         let waiters = state.withLock { state in
-            let waiters = state.jobs[id]?.waiters ?? []
+            let waiters = state.jobs[id]?.waiters ?? [:]
             state.jobs[id] = Job(answer: answer)
             state.ended.append(id)
             if state.ended.count > Self.keptAnswers, let oldest = state.ended.popFirst() {
@@ -98,7 +88,7 @@ final class ControlJobs: Sendable {
             }
             return waiters
         }
-        for waiter in waiters { waiter.responder.respond(answer) }
+        for waiter in waiters.values { waiter.respond(answer) }
     }
 
     /// Returns the identifier in a request's body, or a new one if the body has none; nil for an invalid
