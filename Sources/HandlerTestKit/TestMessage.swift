@@ -7,25 +7,24 @@ public struct TestMessage: Sendable {
     /// Creates a message from custom JSON.
     public init(json: String) { self.json = Array(json.utf8) }
 
-    private init(type: String, _ members: (inout JSONWriter) -> Void = { _ in }) {
-        json = JSONWriter.object(reservingCapacity: 512) { writer in
+    private init(type: String, _ members: JSONObject = [:]) {
+        json = JSONWriter.object { writer in
             writer.field("type", type)
-            members(&writer)
+            writer.fields(members)
         }
     }
 
-    /// Creates an answer to an interactive message; `data` writes the member that belongs to its kind.
-    private init(data: @escaping (inout JSONWriter) -> Void) {
-        self.init(type: "interactive") { writer in
+    /// Creates an answer to an interactive message; `data` has the member that belongs to its kind.
+    private init(data: JSONObject) {
+        json = JSONWriter.object { writer in
+            writer.field("type", "interactive")
             writer.object("interactiveData") { writer in
-                writer.field(
-                    "bid",
-                    "com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:com.apple.icloud.apps.messages.business.extension"
-                )
-                writer.field("sessionIdentifier", MessageID.random().rawValue)
+                writer.fields([
+                    "bid": Interaction.businessExtension, "sessionIdentifier": MessageID.random().rawValue,
+                ])
                 writer.object("data") { writer in
                     writer.fields(["version": "1.0", "requestIdentifier": MessageID.random().rawValue])
-                    data(&writer)
+                    writer.fields(data)
                 }
             }
         }
@@ -33,79 +32,63 @@ public struct TestMessage: Sendable {
 
     /// Returns a text message.
     public static func text(_ text: String) -> TestMessage {
-        TestMessage(type: "text") { $0.field("body", text) }
+        TestMessage(type: "text", ["body": text])
     }
 
     /// Returns the choice of an item in a quick reply.
     public static func quickReply(_ identifier: String, title: String? = nil) -> TestMessage {
-        TestMessage { writer in
-            writer.object("quick-reply") { writer in
-                writer.fields(["summaryText": "Which?", "selectedIdentifier": identifier, "selectedIndex": 0])
-                writer.array("items") { $0.item(identifier, title) }
-            }
-        }
+        let item = JSONObject(["identifier": identifier, "title": title ?? identifier])
+        return TestMessage(data: [
+            "quick-reply": JSONObject([
+                "summaryText": "Which?", "selectedIdentifier": identifier, "selectedIndex": 0, "items": [item],
+            ])
+        ])
     }
 
     /// Returns the choice of items in a list picker, by their identifiers.
     public static func listPicker(_ identifiers: String...) -> TestMessage {
-        TestMessage { writer in
-            writer.object("listPicker") { writer in
-                writer.array("sections") { writer in
-                    writer.object { writer in
-                        writer.field("title", "You Selected")
-                        writer.field("order", 0)
-                        writer.field("multipleSelection", identifiers.count > 1)
-                        writer.array("items") { writer in
-                            for (order, identifier) in identifiers.enumerated() {
-                                writer.item(identifier, nil, order: order)
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        let section = JSONObject([
+            "title": "You Selected", "order": 0, "multipleSelection": identifiers.count > 1,
+            "items": identifiers.enumerated().map { order, identifier in
+                JSONObject(["identifier": identifier, "title": identifier, "order": order])
+            },
+        ])
+        return TestMessage(data: ["listPicker": JSONObject(["sections": [section]])])
     }
 
     /// Returns the choice of a time slot; `startTime` has Apple's form, such as `2026-12-10T17:00+0000`.
     public static func timePicker(_ identifier: String, startTime: String = "2030-01-01T12:00+0000")
         -> TestMessage
     {
-        TestMessage { writer in
-            writer.object("event") { writer in
-                writer.fields(["identifier": "event", "title": "When?"])
-                writer.array("timeslots") { writer in
-                    writer.object { writer in
-                        writer.fields(["identifier": identifier, "startTime": startTime, "duration": 3600])
-                    }
-                }
-            }
-        }
+        let slot = JSONObject(["identifier": identifier, "startTime": startTime, "duration": 3600])
+        return TestMessage(data: [
+            "event": JSONObject(["identifier": "event", "title": "When?", "timeslots": [slot]])
+        ])
     }
 
     /// Returns a submitted form: the identifier of each page with the values given on that page.
     public static func form(_ answers: KeyValuePairs<String, [String]>) -> TestMessage {
-        TestMessage { writer in
-            writer.object("dynamic") { writer in
-                writer.fields(["template": "messageForms", "version": "1.2"])
-                writer.array("selections") { writer in
-                    for (page, values) in answers { writer.page(page, values) }
-                }
-            }
+        let pages = answers.map { page, values in
+            JSONObject([
+                "pageIdentifier": page, "title": page, "subtitle": "",
+                "items": values.map {
+                    JSONObject(["identifier": $0, "type": "select", "title": $0, "value": $0])
+                },
+            ])
         }
+        return TestMessage(data: [
+            "dynamic": JSONObject(["template": "messageForms", "version": "1.2", "selections": pages])
+        ])
     }
 
     /// Returns the result of a sign-in.
     public static func authentication(isSuccess: Bool = true) -> TestMessage {
-        TestMessage { writer in
-            writer.object("authenticate") { $0.field("status", isSuccess ? "success" : "failure") }
-        }
+        TestMessage(data: ["authenticate": JSONObject(["status": isSuccess ? "success" : "failure"])])
     }
 
     /// Returns the result of a payment.
     public static func applePay(_ state: ApplePay.State = .paid) -> TestMessage {
-        TestMessage { writer in
-            writer.object("payment") { $0.field("state", state.rawValue) }
-        }
+        TestMessage(data: ["payment": JSONObject(["state": state.rawValue])])
     }
 
     /// The customer begins to write.
@@ -114,21 +97,4 @@ public struct TestMessage: Sendable {
     public static let typingEnd = TestMessage(type: "typing_end")
     /// The customer closes the conversation.
     public static let close = TestMessage(type: "close")
-}
-
-extension JSONWriter {
-    fileprivate mutating func item(_ identifier: String, _ title: String?, order: Int? = nil) {
-        object { writer in
-            writer.fields(["identifier": identifier, "title": title ?? identifier, "order": order])
-        }
-    }
-
-    fileprivate mutating func page(_ identifier: String, _ values: [String]) {
-        object { writer in
-            writer.fields(["pageIdentifier": identifier, "title": identifier, "subtitle": ""])
-            writer.objects("items", values) { value, writer in
-                writer.fields(["identifier": value, "type": "select", "title": value, "value": value])
-            }
-        }
-    }
 }
