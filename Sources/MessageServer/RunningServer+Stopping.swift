@@ -37,6 +37,9 @@ extension RunningServer {
     /// Records that the process was asked to stop; from then on, no delivery counts an attempt or a crash.
     package func recordStop() { store.recordStop() }
 
+    /// Kills the process of a business's handler, which is restarted as after a crash, if it has one.
+    package func crashHandler(of slug: String) async { _ = try? await registry.operated(slug).crash() }
+
     func stop(_ times: StopTimes) async -> Bool {
         isDraining.isSet = true
         recordStop()
@@ -52,7 +55,7 @@ extension RunningServer {
         // Work that waits for the disk resumes after a restart: the stop does not wait for it.
         if store.isHeldUp { pipelines.sender.outcomes.cancelAll() }
         events.stop()
-        inspector?.levers.end()
+        levers?.end()
         // A program whose wait ends here repeats its request, and the next process returns the outcome.
         pipelines.sender.outcomes.stopWaiting()
         async let adminStop: Void? = admin?.stop(within: times.grace)

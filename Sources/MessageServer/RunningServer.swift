@@ -32,6 +32,8 @@ package final class RunningServer: Sendable {
     let admin: HTTPServer?
     /// The inspector's listener; nil when it is off.
     let inspector: Inspector?
+    /// The levers of handlers: those of the inspector, or of a review; nil without either.
+    let levers: HandlerLevers?
     private let connections: ListenerConnections
     let api: BusinessAPI
     let events: EventHub
@@ -56,7 +58,7 @@ package final class RunningServer: Sendable {
     /// configuration, or when the certificate does not match its key. Also throws the store's errors.
     package init(
         configuration: ServerConfiguration, handlers: [any HandlerFactory], logger: Logger,
-        observer: (any StageObserver)? = nil, inspector: Inspector? = nil,
+        observer: (any StageObserver)? = nil, inspector: Inspector? = nil, levers: HandlerLevers? = nil,
         lock: FileLock? = nil, owned: OwnedStore? = nil, disk: any StoreDisk = SystemDisk(),
         version: String = "unknown",
         commit: String = "unknown", logLevels: LogLevels? = nil,
@@ -93,12 +95,14 @@ package final class RunningServer: Sendable {
             current, store: store,
             handlers: HandlerPayments(registry, timings: configuration.paymentTimings), logger: logger)
         making.unasked.open(store, current, payments: payments.results)
+        let levers = levers ?? inspector?.levers
         let pipelines = try Pipelines(
             current, store: store, signIns: signIns, signInClient: signInClient, payments: payments,
-            inspector: inspector, observer: observer, logger: logger
+            inspector: inspector, levers: levers, observer: observer, logger: logger
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = current
         self.inspector = inspector
+        self.levers = levers
         self.owned = owned
         self.logger = logger
         self.registry = registry

@@ -26,6 +26,7 @@ struct Pipelines: Sendable {
     init(
         _ configuration: CurrentConfiguration, store: Store, signIns: SignInSettings? = nil,
         signInClient: SignInClient? = nil, payments: PaymentServices? = nil, inspector: Inspector? = nil,
+        levers: HandlerLevers? = nil,
         observer: any StageObserver, logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
@@ -68,7 +69,7 @@ struct Pipelines: Sendable {
         }
         deliveries.payments = payments?.results
         deliveries.attempts = inspector?.attempts
-        deliveries.levers = inspector?.levers
+        deliveries.levers = levers
         self.deliveries = deliveries
         store.pauseReplies { business, reply in
             reply.typingTime(of: business, configuration)

@@ -1,9 +1,9 @@
 import BalloonPOSIX
-import HandlerKit
+package import HandlerKit
 import Synchronization
 
-/// The levers with which the inspector slows handlers of businesses down, or stops them.
-final class HandlerLevers: Sendable {
+/// The levers with which the inspector and a review slow handlers of businesses down, or stop them.
+package final class HandlerLevers: Sendable {
     /// The lever of one business.
     struct Lever: Sendable {
         /// The pause before each call of the handler, which is part of the handler's time limit.
@@ -20,10 +20,14 @@ final class HandlerLevers: Sendable {
 
     private let state = Mutex(State())
 
+    /// Creates levers that change nothing yet.
+    package init() {}
+
     /// The lever of a business.
     subscript(business: BusinessID) -> Lever { state.withLock { $0.levers[business] } ?? Lever() }
 
-    func slow(_ business: BusinessID, by delay: Duration) {
+    /// Sets the pause before each call of the handler of a business.
+    package func slow(_ business: BusinessID, by delay: Duration) {
         state.withLock { $0.levers[business, default: Lever()].delay = delay }
     }
 

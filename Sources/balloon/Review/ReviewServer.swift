@@ -9,13 +9,12 @@ import MessageStore
 import Review
 import Simulator
 
-/// The server of a review: that of a scenario, with an inspector that breaks handlers, and with the business API for the persons.
+/// The server of a review: that of a scenario, with levers that break handlers, and with the business API for the persons.
 struct ReviewServer {
     let server: ScenarioServer
     /// The reviewed business as its file describes it.
     let business: BusinessConfiguration
-    private let inspector: Inspector
-    private let inspectorToken: String
+    private let levers = HandlerLevers()
     private let apiToken: String
     private let transport: CurlTransport
 
@@ -28,17 +27,9 @@ struct ReviewServer {
     init(
         _ choice: DevelopmentHandler, business name: String?, isNight: Bool = false, _ logger: Logger
     ) async throws {
-        let settings = InspectorSettings(address: .tcp(host: "127.0.0.1", port: 0))
         let apiToken = APIToken.prefix + Base64.encode(randomBytes(32), alphabet: .url)
-        var inspector: Inspector?
         var business: BusinessConfiguration?
-        server = try await ScenarioServer(choice, business: name, logger) { simulators, directory in
-            let events = InspectorEvents(passingTo: LogObserver(logger))
-            let phone = try Phone(gateway: simulators.gateway, events: events, directory: directory)
-            let made = Inspector(settings, events: events, routes: [], simulator: phone, logger: logger)
-            inspector = made
-            return (made, events)
-        } change: { configuration in
+        server = try await ScenarioServer(choice, business: name, logger, levers: levers) { configuration in
             configuration.adminListen = .required(.tcp(host: "127.0.0.1", port: 0))
             configuration.pausesReplies = true
             configuration.hasLandingPage = true
@@ -56,11 +47,9 @@ struct ReviewServer {
             }
             business = configuration.businesses.first
         }
-        guard let inspector, let business else { throw CommandFailure.handlerNotReady(program: "", hint: "") }
-        self.inspector = inspector
+        guard let business else { throw CommandFailure.handlerNotReady(program: "", hint: "") }
         self.business = business
         self.apiToken = apiToken
-        inspectorToken = settings.token
         transport = try CurlTransport()
     }
 
@@ -124,24 +113,11 @@ struct ReviewServer {
         return (answer.status, (try? JSONDocument(answer.body))?.root)
     }
 
-    /// Slows the handler down, or kills its process.
-    func lever(_ members: (inout JSONWriter) -> Void) async throws {
-        let body = JSONWriter.object { writer in
-            writer.field("business", slug)
-            members(&writer)
-        }
-        let url = "http://\(inspector.address.map { "\($0)" } ?? "")/dev/v1/handler"
-        let answer = try await transport.send(
-            TransportRequest(
-                method: "POST", url: url,
-                headers: [
-                    ("authorization", "Bearer \(inspectorToken)"), ("content-type", "application/json"),
-                ], body: body, allowsPlainHTTP: true))
-        guard answer.status == 200 else {
-            throw CommandFailure.refused(
-                status: answer.status, answer: terminalText(String(decoding: answer.body, as: UTF8.self)))
-        }
-    }
+    /// Sets the time by which the handler answers late.
+    func slowHandler(by delay: Duration) { levers.slow(business.businessID, by: delay) }
+
+    /// Kills the process of the handler; a handler inside the server has none.
+    func killHandler() async { await server.server.crashHandler(of: slug) }
 
     /// The lines of a customer's conversation, as its file has them.
     func lines(of customer: CustomerID) throws -> [ConversationLine] {

@@ -92,16 +92,16 @@ extension ScenePlayer {
     }
 
     /// Breaks something until the end of the scene.
-    mutating func breaks(_ fault: Step.Fault) async throws {
+    mutating func breaks(_ fault: Step.Fault) async {
         isFaulty = true
         switch fault {
         case .slow:
             begin(.event, "the handler answers 4 seconds late", nil)
-            try await place.lever { $0.field("delaySeconds", 4) }
+            place.slowHandler(by: .seconds(4))
         case .killed:
             begin(.event, "the handler ends", nil)
             // A handler inside the server has no process; then the scene is as any other.
-            try? await place.lever { $0.field("do", "kill") }
+            await place.killHandler()
         case .gateway:
             begin(.event, "the gateway answers 500 once", nil)
             place.server.simulators.gateway.misbehave(at: .message, .answer(.internalServerError))
@@ -109,9 +109,9 @@ extension ScenePlayer {
     }
 
     /// Ends what the scene broke.
-    func repair() async throws {
+    func repair() {
         place.server.simulators.gateway.behave()
-        try await place.lever { $0.field("delaySeconds", 0) }
+        place.slowHandler(by: .zero)
     }
 
     mutating func attach(_ sample: Step.Sample, _ words: String) async throws {

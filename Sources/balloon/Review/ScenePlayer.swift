@@ -17,7 +17,6 @@ struct ScenePlayer {
     /// The number of the last message to the customer that a turn has.
     private var read = 0
     private var question: DeviceOffer?
-    private var received: [DeliveredMessage] = []
     /// Whether the scene broke something that is not repaired yet.
     var isFaulty = false
     /// Whether the second person acts.
@@ -53,8 +52,8 @@ struct ScenePlayer {
         } catch {
             transcript.failure = "\(error)"
         }
-        // The scene may have ended before its fault was repaired; an error here was reported already.
-        if isFaulty { try? await repair() }
+        // The scene may have ended before its fault was repaired.
+        if isFaulty { repair() }
         complete()
         return transcript
     }
@@ -79,7 +78,7 @@ struct ScenePlayer {
             // A handler inside the server has no timers, so nothing needs the time.
             if place.hasProgram { try await Task.sleep(for: .milliseconds(Int(seconds * 1000))) }
             try await finish()
-        case .fault(let fault): try await breaks(fault)
+        case .fault(let fault): await breaks(fault)
         }
     }
 
@@ -135,7 +134,6 @@ struct ScenePlayer {
 
     private mutating func add(_ message: DeliveredMessage) throws {
         read = message.number
-        received.append(message)
         let line = Line(
             message.isAutomatic ? .handler : .person, at: seconds(message.at),
             kind: Self.kind(of: message.message),

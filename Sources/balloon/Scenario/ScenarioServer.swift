@@ -13,7 +13,7 @@ struct ScenarioServer {
     let business: KnownBusiness
     /// The data directory, which ``stop()`` removes.
     let directory: String
-    private let server: RunningServer
+    let server: RunningServer
     private let known: DevelopmentServer
     private let transport: CurlTransport
 
@@ -26,9 +26,7 @@ struct ScenarioServer {
     /// configuration before the start.
     init(
         _ choice: DevelopmentHandler, business name: String?, _ logger: Logger,
-        inspector: (
-            (DevelopmentSimulators, String) throws -> (inspector: Inspector, events: InspectorEvents)
-        )? = nil, change: (inout ServerConfiguration) throws -> Void = { _ in }
+        levers: HandlerLevers? = nil, change: (inout ServerConfiguration) throws -> Void = { _ in }
     ) async throws {
         var known = DevelopmentServer.random()
         let binding = try choice.binding(for: known)
@@ -47,11 +45,10 @@ struct ScenarioServer {
             var configuration = try Self.configuration(
                 choice, known, binding, simulators, directory: directory)
             try change(&configuration)
-            let inspection = try inspector?(simulators, directory)
             business = try KnownBusiness.choose(name, among: configuration.businesses.map(KnownBusiness.init))
             server = try RunningServer(
                 configuration: configuration, handlers: BuiltinHandlers.all, logger: logger,
-                observer: inspection?.events, inspector: inspection?.inspector)
+                levers: levers)
             known.server = try await server.start().first?.localURL ?? ""
         } catch {
             await simulators.stop()
