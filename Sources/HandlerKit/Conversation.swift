@@ -40,12 +40,7 @@ public struct Conversation: Sendable {
         }
     }
 
-    private enum Source {
-        case entries([Entry])
-        case reading(Reading)
-    }
-
-    /// The entries of a conversation, which are read at the first access and then kept.
+    /// The entries of a conversation, given or read at the first access, and then kept.
     private final class Reading: Sendable {
         private let read: @Sendable () throws -> [Entry]
         private let locate: @Sendable (MessageID) throws -> Int?
@@ -82,7 +77,7 @@ public struct Conversation: Sendable {
         }
     }
 
-    private let source: Source
+    private let source: Reading
     /// Whether the event begins the conversation.
     ///
     /// That is the customer's first message, the first one after either side closed the conversation, or the first
@@ -96,7 +91,7 @@ public struct Conversation: Sendable {
 
     /// Makes a conversation; one with a `lastContact` is new.
     public init(entries: [Entry] = [], isNew: Bool = false, lastContact: String? = nil) {
-        source = .entries(entries)
+        source = Reading({ entries }, { _ in nil })
         self.isNew = isNew || lastContact != nil
         self.lastContact = lastContact
     }
@@ -108,7 +103,7 @@ public struct Conversation: Sendable {
     package init(
         reading read: @escaping @Sendable () throws -> [Entry],
         locating locate: @escaping @Sendable (MessageID) throws -> Int? = { _ in nil }
-    ) { source = .reading(Reading(read, locate)) }
+    ) { source = Reading(read, locate) }
 
     /// The latest messages, the oldest first, followed by the queued replies; empty when they cannot be read.
     ///
@@ -119,22 +114,16 @@ public struct Conversation: Sendable {
 
     /// Returns the same as ``entries``; throws when they cannot be read.
     public func read() throws -> [Entry] {
-        switch source {
-        case .entries(let entries): entries
-        case .reading(let reading): try reading.entries()
-        }
+        try source.entries()
     }
 
     /// Returns the number of a customer's message; nil when the conversation has no readable record of it.
     func seq(of id: MessageID) -> Int? {
         if let entry = entries.last(where: { $0.direction == .inbound && $0.id == id }) { return entry.seq }
-        guard case .reading(let reading) = source else { return nil }
         // Drop the error here: `failure` has it, and the server drops the handler's answer because of it.
-        return try? reading.seq(of: id)
+        return try? source.seq(of: id)
     }
 
     /// The error of the first read; nil before that read and after a successful one.
-    package var failure: (any Error)? {
-        if case .reading(let reading) = source { reading.failure } else { nil }
-    }
+    package var failure: (any Error)? { source.failure }
 }
