@@ -1,22 +1,9 @@
 import BalloonPOSIX
 import RetentionMessages
 
-/// The clock by which calls wait, so that a test can replace it.
-package struct RetentionClock: Sendable {
-    /// Milliseconds since 1970.
-    package let milliseconds: @Sendable () -> Int
-    /// The time since an arbitrary moment; never goes backwards.
-    package let uptime: @Sendable () -> Duration
-    let sleep: @Sendable (Duration) async throws -> Void
-
-    /// The clock of the machine.
-    package static let system = RetentionClock(
-        milliseconds: { Int(Timestamp.now().milliseconds) },
-        uptime: { .nanoseconds(Int64(clamping: SystemClock.nanoseconds())) },
-        sleep: { try await Task.sleep(for: $0) })
-
+extension TimeSource {
     /// Waits; throws ``RetentionAPIError/cancelled`` when the task is cancelled.
-    package func wait(_ time: Duration) async throws(RetentionAPIError) {
+    func wait(_ time: Duration) async throws(RetentionAPIError) {
         do { try await sleep(time) } catch { throw .cancelled }
     }
 }
@@ -27,10 +14,10 @@ package struct RetentionClock: Sendable {
 /// one second apart. In the sandbox these intervals are ten times as long.
 actor CallPacer {
     private let factor: Int
-    private let clock: RetentionClock
+    private let clock: TimeSource
     private var next: [RetentionAPI.Call: Duration] = [:]
 
-    init(_ environment: RetentionEnvironment, clock: RetentionClock) {
+    init(_ environment: RetentionEnvironment, clock: TimeSource) {
         factor = environment == .sandbox ? 10 : 1
         self.clock = clock
     }

@@ -1,4 +1,5 @@
 package import BalloonJSON
+package import BalloonPOSIX
 package import BalloonTransport
 import BalloonWire
 package import RetentionMessages
@@ -20,7 +21,7 @@ package struct RetentionAPI: Sendable {
     private let identity: AppIdentity
     private let baseURL: String
     private let transport: any HTTPTransport
-    private let clock: RetentionClock
+    private let clock: TimeSource
     /// Delays calls to keep Apple's rate limits; nil for a simulator without limits.
     private let pacer: CallPacer?
 
@@ -50,7 +51,7 @@ package struct RetentionAPI: Sendable {
     /// false, calls do not wait for Apple's rate limits.
     package init(
         _ environment: RetentionEnvironment, _ identity: AppIdentity, transport: any HTTPTransport,
-        baseURL: String? = nil, isPaced: Bool = true, clock: RetentionClock = .system
+        baseURL: String? = nil, isPaced: Bool = true, clock: TimeSource = .system
     ) {
         self.environment = environment
         self.identity = identity

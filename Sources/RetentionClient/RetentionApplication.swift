@@ -1,4 +1,4 @@
-import BalloonPOSIX
+package import BalloonPOSIX
 package import RetentionMessages
 
 /// One run that brings the App Store to the state of an app's folder: uploads, waits, sets defaults, deletes.
@@ -51,7 +51,7 @@ package struct RetentionApplication: Sendable {
     private let api: RetentionAPI
     private let folder: RetentionFolder
     private let statesPath: String
-    private let clock: RetentionClock
+    private let clock: TimeSource
     private let report: @Sendable (Step) -> Void
 
     /// The interval at which the run requests the states of pending messages and images.
@@ -59,7 +59,7 @@ package struct RetentionApplication: Sendable {
 
     /// Creates a run that records states in the file at `statesPath`.
     package init(
-        _ api: RetentionAPI, _ folder: RetentionFolder, statesPath: String, clock: RetentionClock = .system,
+        _ api: RetentionAPI, _ folder: RetentionFolder, statesPath: String, clock: TimeSource = .system,
         report: @escaping @Sendable (Step) -> Void = { _ in }
     ) {
         self.api = api

@@ -19,7 +19,7 @@ actor DocumentCache<Document: Sendable> {
 
     private let call: ProviderCall
     private let keepsOldCopy: Bool
-    private let clock: SignInClock
+    private let clock: TimeSource
     private var entries: [String: Entry] = [:]
 
     /// The minimum time between two refetches of a fresh document, and from a failed refresh to the next
@@ -29,7 +29,7 @@ actor DocumentCache<Document: Sendable> {
     static var maximumCount: Int { 1024 }
 
     /// Creates an empty cache; if `keepsOldCopy`, an expired document stays in use while its refresh fails.
-    init(of call: ProviderCall, keepsOldCopy: Bool, clock: SignInClock) {
+    init(of call: ProviderCall, keepsOldCopy: Bool, clock: TimeSource) {
         self.call = call
         self.keepsOldCopy = keepsOldCopy
         self.clock = clock

@@ -14,7 +14,7 @@ package final class SignInClient: Sendable {
 
     let calls: ProviderCalls
     let threads: PublicKeyThreads
-    private let clock: SignInClock
+    private let clock: TimeSource
     private let discovery: DocumentCache<ProviderMetadata>
     private let keys: DocumentCache<JSONWebKeys>
 
@@ -24,7 +24,7 @@ package final class SignInClient: Sendable {
     /// Throws when the process has no file descriptors left for a new transport.
     package init(
         transport: (any HTTPTransport)? = nil, threads: PublicKeyThreads = .shared,
-        clock: SignInClock = .system
+        clock: TimeSource = .system
     ) throws(TransportError) {
         let transport: any HTTPTransport = if let transport { transport } else { try CurlTransport() }
         calls = ProviderCalls(transport: transport)
@@ -126,7 +126,8 @@ package final class SignInClient: Sendable {
     private func assertion(_ provider: Provider, tokenURL: String) async throws(SignInFailure) -> String? {
         guard case .privateKeyJWT(let key, let keyID) = provider.clientAuthentication else { return nil }
         let claims = assertionClaims(
-            clientID: provider.clientID, audience: provider.issuer ?? tokenURL, now: clock.secondsSince1970())
+            clientID: provider.clientID, audience: provider.issuer ?? tokenURL,
+            now: clock.milliseconds() / 1000)
         // Signing fails only when memory is exhausted.
         guard let token = await threads.run({ try? key.sign(claims, keyID: keyID) }) else {
             throw .overloaded
@@ -156,7 +157,7 @@ package final class SignInClient: Sendable {
     private func verify(
         _ token: String, _ rules: IDTokenRules, _ keys: JSONWebKeys
     ) async throws(SignInFailure) -> JSONDocument {
-        let now = clock.secondsSince1970()
+        let now = clock.milliseconds() / 1000
         let outcome = await threads.run {
             Result { () throws(IDTokenRefusal) in try rules.verify(token, with: keys, at: now) }
         }

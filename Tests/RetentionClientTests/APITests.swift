@@ -15,8 +15,8 @@ private final class SkippingClock: Sendable {
 
     var elapsed: Duration { passed.withLock { $0 } }
 
-    var clock: RetentionClock {
-        RetentionClock(
+    var clock: TimeSource {
+        TimeSource(
             milliseconds: { 1_790_000_000_000 + Int(self.elapsed / .milliseconds(1)) },
             uptime: { self.elapsed },
             sleep: { time in self.passed.withLock { $0 += max(.zero, time) } })

@@ -81,9 +81,9 @@ final class TestClocks: Sendable {
 
     func turn(by time: Duration) { turned.withLock { $0 += time } }
 
-    var clock: SignInClock {
-        SignInClock(
-            secondsSince1970: { SystemClock.secondsSince1970() },
+    var clock: TimeSource {
+        TimeSource(
+            milliseconds: { Int(Timestamp.now().milliseconds) },
             uptime: { self.turned.withLock { $0 } })
     }
 }

@@ -9,26 +9,14 @@ import Synchronization
 ///
 /// Signatures and chains are verified on the threads of `PublicKeyThreads`, never on a shard.
 final class QuestionVerifier: Sendable {
-    /// The clocks; a test can replace them.
-    struct Clock: Sendable {
-        /// Milliseconds since 1970.
-        let milliseconds: @Sendable () -> Int
-        /// The time since an arbitrary start; never goes backwards.
-        let uptime: @Sendable () -> Duration
-
-        static let system = Clock(
-            milliseconds: { Int(Timestamp.now().milliseconds) },
-            uptime: { .milliseconds(Int64(clamping: SystemClock.coarseMilliseconds())) })
-    }
-
     /// The maximum difference between the claim `signedDate` and now, in milliseconds.
     static let tolerance = 300_000
 
     private let threads: PublicKeyThreads
-    private let clock: Clock
+    private let clock: TimeSource
     private let chains: Mutex<ChainCache>
 
-    init(threads: PublicKeyThreads = .shared, clock: Clock = .system, chains: ChainCache = ChainCache()) {
+    init(threads: PublicKeyThreads = .shared, clock: TimeSource = .system, chains: ChainCache = ChainCache()) {
         self.threads = threads
         self.clock = clock
         self.chains = Mutex(chains)

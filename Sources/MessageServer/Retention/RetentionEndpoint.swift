@@ -23,7 +23,7 @@ final class RetentionEndpoint: Sendable {
 
     private let apps: RetentionApps
     private let verifier: QuestionVerifier
-    private let clock: QuestionVerifier.Clock
+    private let clock: TimeSource
     private let decisions: DecisionLog
     private let threads: PublicKeyThreads
     private let logger: Logger
@@ -32,7 +32,7 @@ final class RetentionEndpoint: Sendable {
 
     init(
         _ apps: RetentionApps, decisions: DecisionLog, logger: Logger, threads: PublicKeyThreads = .shared,
-        clock: QuestionVerifier.Clock = .system
+        clock: TimeSource = .system
     ) {
         self.apps = apps
         self.decisions = decisions

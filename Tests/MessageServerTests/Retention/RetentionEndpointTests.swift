@@ -21,7 +21,7 @@ struct EndpointUnderTest {
 
     init(
         _ app: AppUnderTest, threads: PublicKeyThreads = .shared, handler: RetentionResponder? = nil,
-        clock: QuestionVerifier.Clock? = nil, adjust: (inout AppConfiguration) -> Void = { _ in }
+        clock: TimeSource? = nil, adjust: (inout AppConfiguration) -> Void = { _ in }
     ) throws {
         self.app = app
         decisions = DecisionLog(dataDirectory: app.directory.file("data"), logger: log.logger)

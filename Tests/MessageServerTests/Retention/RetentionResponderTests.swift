@@ -197,9 +197,9 @@ struct RetentionResponderTests {
     }
 }
 
-extension QuestionVerifier.Clock {
+extension TimeSource {
     /// A clock whose days stand at the questions' time and whose uptime runs.
     fileprivate static var now: Self {
-        Self(milliseconds: { AppUnderTest.now }, uptime: QuestionVerifier.Clock.system.uptime)
+        Self(milliseconds: { AppUnderTest.now }, uptime: TimeSource.system.uptime)
     }
 }

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import ServerTestSupport
 import Synchronization
 
@@ -10,8 +11,8 @@ final class TurnedClock: Sendable {
     /// Moves both clocks forward by milliseconds.
     func turn(by milliseconds: Int) { passed.withLock { $0 += milliseconds } }
 
-    var clock: QuestionVerifier.Clock {
-        QuestionVerifier.Clock(
+    var clock: TimeSource {
+        TimeSource(
             milliseconds: { AppUnderTest.now + self.passed.withLock { $0 } },
             uptime: { .milliseconds(self.passed.withLock { $0 }) })
     }
