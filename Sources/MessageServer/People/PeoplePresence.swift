@@ -44,7 +44,7 @@ package struct Presence: Hashable, Sendable {
 /// `{"format":1,"businesses":{"5a6b…":{"open":false,"text":"Back at 9.","closings":[{"from":"…"}]}}}`; a business that the
 /// file omits is open. `closings` are the last times at which people closed, because they are no opening time.
 package final class PeoplePresence: Sendable {
-    private let file: String
+    private let file: BusinessesFile
     private let state: Mutex<[BusinessID: Entry]>
     private let queue = DispatchQueue(label: "balloon.people")
 
@@ -65,23 +65,11 @@ package final class PeoplePresence: Sendable {
     /// When the file is unreadable, an error is logged and every business is open too. A customer may then
     /// wait in vain for a person, but no customer is wrongly told that no person is available.
     package init(dataDirectory: String, logger: Logger) {
-        file = dataDirectory + "/people.json"
-        state = Mutex([:])
-        do throws(SystemError) {
-            guard try Directory.holds(file) else { return }
-            let bytes = try File(file, for: .reading).readAll()
-            guard let known = Self.read(bytes) else {
-                logger.error(
-                    "file people.json is damaged; the people of every business count as available",
-                    metadata: ["file": "\(file)"])
-                return
-            }
-            state.withLock { $0 = known }
-        } catch {
-            logger.error(
-                "file people.json cannot be read; the people of every business count as available",
-                metadata: ["file": "\(file)", "error": "\(error)"])
-        }
+        file = BusinessesFile(directory: dataDirectory, name: "people.json")
+        let known = file.values(
+            logger, consequence: "the people of every business count as available",
+            maximumCount: Self.maximumCount, Self.entry)
+        state = Mutex(known ?? [:])
     }
 
     /// The presence of a business's people now.
@@ -114,42 +102,28 @@ package final class PeoplePresence: Sendable {
             closings = closings.suffix(Self.maximumClosings)
             all[business] =
                 presence == .open && closings.isEmpty ? nil : Entry(presence: presence, closings: closings)
-            try AtomicFile.write(Self.json(all) + [UInt8(ascii: "\n")], to: file)
+            try file.write(BusinessesFile.text(all, Self.write))
             state.withLock { [all] in $0[business] = all[business] }
         }
     }
 
-    private static func json(_ all: [BusinessID: Entry]) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("format", 1)
-            writer.object("businesses") { writer in
-                for (business, entry) in all.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                    writer.object(business.rawValue) { writer in
-                        entry.presence.write(to: &writer)
-                        if entry.closings.isEmpty { return }
-                        writer.list("closings", entry.closings) { closing, writer in
-                            let end = closing.upperBound == .never ? nil : closing.upperBound.rfc3339
-                            writer.object(["from": closing.lowerBound.rfc3339, "until": end])
-                        }
-                    }
-                }
+    private static func write(_ entry: Entry, _ business: String, to writer: inout JSONWriter) {
+        writer.object(business) { writer in
+            entry.presence.write(to: &writer)
+            if entry.closings.isEmpty { return }
+            writer.list("closings", entry.closings) { closing, writer in
+                let end = closing.upperBound == .never ? nil : closing.upperBound.rfc3339
+                writer.object(["from": closing.lowerBound.rfc3339, "until": end])
             }
         }
     }
 
-    private static func read(_ bytes: [UInt8]) -> [BusinessID: Entry]? {
-        guard let root = (try? JSONDocument(bytes))?.root, root["format"]?.int == 1,
-            let members = root["businesses"], members.kind == .object, members.count <= maximumCount
-        else { return nil }
-        var entries: [BusinessID: Entry] = [:]
-        for (business, value) in members.members {
-            guard let presence = Presence(value) else { return nil }
-            // A file of an older version does not say since when the people are away.
-            let all = presence.isOpen ? [] : [Timestamp(milliseconds: 0)..<(presence.until ?? .never)]
-            entries[BusinessID(business)] = Entry(
-                presence: presence, closings: value["closings"]?.elements.compactMap(Self.closing) ?? all)
-        }
-        return entries
+    private static func entry(_ json: JSONValue) -> Entry? {
+        guard let presence = Presence(json) else { return nil }
+        // A file of an older version does not say since when the people are away.
+        let all = presence.isOpen ? [] : [Timestamp(milliseconds: 0)..<(presence.until ?? .never)]
+        return Entry(
+            presence: presence, closings: json["closings"]?.elements.compactMap(Self.closing) ?? all)
     }
 
     private static func closing(_ json: JSONValue) -> Range<Timestamp>? {

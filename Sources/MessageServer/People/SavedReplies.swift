@@ -10,7 +10,7 @@ import Synchronization
 /// `{"format":1,"businesses":{"5a6b…":[{"id":"hours","title":"Opening hours","text":"…"}]}}`. Those of a business's
 /// file are not in it. The files of saved replies are moved from the uploads, which expire.
 final class SavedReplies: Sendable {
-    private let file: String
+    private let file: BusinessesFile
     private let uploads: UploadedFiles
     private let queue = DispatchQueue(label: "balloon.saved-replies")
     /// The saved replies by business, sorted by id; nil when the file is unreadable, and then it is never replaced.
@@ -21,25 +21,18 @@ final class SavedReplies: Sendable {
 
     init(dataDirectory: String, uploads: UploadedFiles, logger: Logger) {
         self.uploads = uploads
-        file = dataDirectory + "/saved-replies.json"
-        state = Mutex([:])
-        do throws(SystemError) {
-            guard try Directory.holds(file) else { return }
-            let known = Self.read(try File(file, for: .reading).readAll())
-            state.withLock { $0 = known }
-            if known == nil {
-                logger.error(
-                    "file saved-replies.json is damaged; its saved replies are missing",
-                    metadata: [
-                        "file": "\(file)", "hint": "correct the file, or remove it, and restart the server",
-                    ])
-            }
-        } catch {
-            state.withLock { $0 = nil }
-            logger.error(
-                "file saved-replies.json cannot be read; its saved replies are missing",
-                metadata: ["file": "\(file)", "error": "\(error)"])
-        }
+        file = BusinessesFile(directory: dataDirectory, name: "saved-replies.json")
+        state = Mutex(
+            file.values(
+                logger, consequence: "its saved replies are missing",
+                hint: "correct the file, or remove it, and restart the server",
+                maximumBytes: Self.maximumBytes
+            ) { list -> [SavedReply]? in
+                let replies = list.elements.compactMap { value in
+                    value["id"]?.string.flatMap { SavedReply(id: $0, value) }
+                }
+                return replies.count == list.elements.count ? replies : nil
+            })
     }
 
     /// The saved replies of a business.
@@ -62,40 +55,16 @@ final class SavedReplies: Sendable {
             if let reply { replies.append(reply) }
             guard replies.count <= SavedReply.maximumCount else { throw Refusal.tooMany }
             all[business] = replies.isEmpty ? nil : replies.sorted { $0.id < $1.id }
-            let text = Self.json(all)
+            let text = BusinessesFile.text(all) { replies, business, writer in
+                writer.objects(business, replies) { $0.write(to: &$1) }
+            }
             guard text.count <= Self.maximumBytes else { throw Refusal.tooMany }
             try uploads.save(Set(reply?.files.map(\.id) ?? []), for: business)
-            try AtomicFile.write(text, to: file)
+            try file.write(text)
             state.withLock { [all] in $0 = all }
             // A file that cannot be removed is removed after the next change.
             try? uploads.removeSaved(except: Set(replies.flatMap(\.files).map(\.id)), of: business)
             return true
         }
-    }
-
-    private static func json(_ all: [BusinessID: [SavedReply]]) -> [UInt8] {
-        JSONWriter.object { writer in
-            writer.field("format", 1)
-            writer.object("businesses") { writer in
-                for (business, replies) in all.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                    writer.objects(business.rawValue, replies) { $0.write(to: &$1) }
-                }
-            }
-        } + [UInt8(ascii: "\n")]
-    }
-
-    private static func read(_ bytes: [UInt8]) -> [BusinessID: [SavedReply]]? {
-        guard bytes.count <= maximumBytes, let root = (try? JSONDocument(bytes))?.root,
-            root["format"]?.int == 1, let members = root["businesses"], members.kind == .object
-        else { return nil }
-        var all: [BusinessID: [SavedReply]] = [:]
-        for (business, list) in members.members {
-            let replies = list.elements.compactMap { value in
-                value["id"]?.string.flatMap { SavedReply(id: $0, value) }
-            }
-            guard replies.count == list.elements.count else { return nil }
-            all[BusinessID(business)] = replies
-        }
-        return all
     }
 }
