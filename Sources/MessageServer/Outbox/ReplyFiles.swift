@@ -40,10 +40,9 @@ struct ReplyFiles: Sendable {
     func upload(_ message: [UInt8], for business: BusinessID) async throws -> [UInt8] {
         try await withAttachments(of: message) { _, attachment in
             guard let sha256 = Self.storedFile(attachment) else { return nil }
-            guard let path = files.existing(sha256) else { throw ReplyFileMissing() }
-            guard let file = try await gateway.upload(file: path, named: sha256, for: business) else {
-                throw ReplyFileMissing()
-            }
+            guard let path = files.existing(sha256),
+                let file = try await gateway.upload(file: path, named: sha256, for: business)
+            else { throw ReplyRefused("not sent: one of its files is no longer kept") }
             return file.attachment(
                 name: attachment["name"]?.string ?? "file",
                 mimeType: attachment["mimeType"]?.string ?? "application/octet-stream"
@@ -105,9 +104,6 @@ extension [UInt8] {
             || self[...].firstPosition(of: Array("\\u".utf8)) != nil
     }
 }
-
-/// The error when a file of a decided reply is no longer stored or cannot be read.
-struct ReplyFileMissing: Error, Equatable {}
 
 /// The error when an author's message names a stored file by its hash, in the attachment at this index.
 struct StoredFileNamed: Error, Equatable {

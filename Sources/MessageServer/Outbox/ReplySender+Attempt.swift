@@ -39,20 +39,15 @@ extension ReplySender {
             let withFiles = try await replyFiles.upload(entry.reply.message, for: entry.business)
             let withPage = await linkPages?.complete(withFiles, for: entry.business) ?? withFiles
             let message = try await ReplyPreview(gateway: gateway).resolve(withPage, for: entry.business)
-            if let reason = reasonNotToSend(message, entry) {
-                return .ended(.refused(status: nil, reason: reason))
+            try check(message, entry)
+            let complete = try await complete(message, entry)
+            // The customer may have closed the conversation during an upload, or another wait for an added part.
+            if complete != entry.reply.message, let result = try resultWithoutSending(entry) {
+                return .ended(result)
             }
-            switch try await complete(message, entry) {
-            case .refused(let reason): return .ended(.refused(status: nil, reason: reason))
-            case .message(let message):
-                // The customer may have closed the conversation during an upload, or another wait for an added part.
-                if message != entry.reply.message, let result = try resultWithoutSending(entry) {
-                    return .ended(result)
-                }
-                return .tried(.accepted(status: try await post(message, entry).status))
-            }
-        } catch is ReplyFileMissing {
-            return .ended(.refused(status: nil, reason: fileMissingReason))
+            return .tried(.accepted(status: try await post(complete, entry).status))
+        } catch let error as ReplyRefused {
+            return .ended(.refused(status: nil, reason: error.reason))
         } catch let error as GatewayError {
             return .tried(SendDecision(error))
         } catch is CancellationError {
@@ -65,11 +60,11 @@ extension ReplySender {
     }
 
     /// Returns the message with the parts that are added only at sending.
-    private func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
+    private func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> [UInt8] {
         switch entry.reply.kind {
         case .authentication: try await signIns.complete(message, entry)
         case .applePay: try await payments.complete(message, entry)
-        default: .message(message)
+        default: message
         }
     }
 
@@ -103,23 +98,22 @@ extension ReplySender {
         return try store.isClosedByCustomer(entry) ? .dropped(reason: closedReason) : nil
     }
 
-    /// Returns the first rule that a reply breaks, as a reason not to send it; nil when the reply can be
-    /// sent.
+    /// Throws ``ReplyRefused`` with the first rule that a reply breaks.
     ///
     /// Without this check, the only reason would be Apple's 400, which names no rule. The reason omits the
     /// message's text, which may contain the customer's own words.
-    private func reasonNotToSend(_ message: [UInt8], _ entry: OutboxEntry) -> String? {
+    private func check(_ message: [UInt8], _ entry: OutboxEntry) throws(ReplyRefused) {
         let capabilities = entry.capabilityList.map { Capabilities(parsing: $0) }
         let problems = OutboundMessage.problems(
             inJSON: message, needsEnvelope: true, for: capabilities, now: SystemClock.secondsSince1970())
-        guard let problem = problems.first(where: { $0.severity == .error }) else { return nil }
-        return
+        guard let problem = problems.first(where: { $0.severity == .error }) else { return }
+        throw ReplyRefused(
             "not sent: it breaks the rule \(problem.rule) at \(problem.pointer.isEmpty ? "/" : problem.pointer)"
+        )
     }
 }
 
 /// The reason that is recorded for a reply to a customer who has closed the conversation.
 private let closedReason = "not sent: the customer has closed the conversation and not written since"
-private let fileMissingReason = "not sent: one of its files is no longer kept"
 private let lateReason = "not sent: its time is over"
 private let typingOverReason = "not sent: typing is shown for a minute at most"

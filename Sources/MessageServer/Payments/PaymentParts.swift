@@ -28,33 +28,33 @@ struct PaymentParts: Sendable {
 
     /// Returns the message with its parts; a message without placeholders is returned unchanged.
     ///
-    /// A payment whose own merchant session has expired is refused. Throws the disk's errors and temporary
-    /// failures of Apple Pay's service, after which the send is retried.
-    func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
-        guard entry.reply.kind == .applePay else { return .message(message) }
+    /// A payment whose own merchant session has expired is refused. Throws ``ReplyRefused``, and the disk's errors and
+    /// temporary failures of Apple Pay's service, after which the send is retried.
+    func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> [UInt8] {
+        guard entry.reply.kind == .applePay else { return message }
         let document = try JSONDocument(message, limits: .stored)
         guard Self.isIncomplete(document.root) else {
             // The session was valid when the message was written, but a message may wait in the outbox for
             // days.
             let session = Self.payment(of: document.root)?["merchantSession"].flatMap { MerchantSession($0) }
             if let expiry = session?.expiresAtMilliseconds, Int64(expiry) <= now().milliseconds {
-                return .refused(reason: Self.expired)
+                throw ReplyRefused(Self.expired)
             }
-            return .message(message)
+            return message
         }
         guard let settings, let sessions else {
             throw PartsMissing("the server adds the parts of a payment; it is sent when the server runs")
         }
-        guard let business = settings[entry.business] else { return .refused(reason: Self.noMerchant) }
+        guard let business = settings[entry.business] else { throw ReplyRefused(Self.noMerchant) }
         guard let callbacks = callbacks(entry.business) else {
             throw PartsMissing("the handler has not told yet which payments it takes")
         }
-        guard callbacks.contains(.paymentGateway) else { return .refused(reason: Self.noGateway) }
+        guard callbacks.contains(.paymentGateway) else { throw ReplyRefused(Self.noGateway) }
         guard let request = PaymentRequest(sent: document.root), let sheet = try? PaymentSheet(request) else {
-            return .refused(reason: "not sent: the payment's sums cannot be read")
+            throw ReplyRefused("not sent: the payment's sums cannot be read")
         }
         if !sheet.shippingMethods.isEmpty, !callbacks.contains(.shippingMethodUpdate) {
-            return .refused(reason: Self.noShipping)
+            throw ReplyRefused(Self.noShipping)
         }
         let drawn = Drawn(paths: business.section.paths, slug: business.slug)
         let existing = try await requests.update(of: entry.id) { request, _ in request }
@@ -62,9 +62,9 @@ struct PaymentParts: Sendable {
             existing?.requestIdentifier ?? drawn.identifier, existing?.paymentPayload?.key ?? drawn.key
         )
         if let existing, existing.paymentPayload?.key == nil || !existing.isUsable(at: now()) {
-            return .refused(reason: Self.used)
+            throw ReplyRefused(Self.used)
         }
-        guard let base = settings.base(of: key) else { return .refused(reason: Self.noMerchant) }
+        guard let base = settings.base(of: key) else { throw ReplyRefused(Self.noMerchant) }
         let endpoints = Endpoints(
             base: base, callbacks: callbacks,
             identifier: business.section.paths == .constant ? identifier : nil)
@@ -75,7 +75,7 @@ struct PaymentParts: Sendable {
                 sessions)
         } catch {
             if error.isRetryable { throw PartsMissing("\(error)") }
-            return .refused(reason: "not sent: \(error)")
+            throw ReplyRefused("not sent: \(error)")
         }
         var payment = Payment(
             currency: sheet.currencyCode, total: sheet.total.amount,
@@ -86,14 +86,13 @@ struct PaymentParts: Sendable {
         do {
             let isKept = try await keep(
                 payload, entry, identifier: identifier, drawn, isNew: existing == nil)
-            guard isKept else { return .refused(reason: Self.used) }
+            guard isKept else { throw ReplyRefused(Self.used) }
         } catch StoreError.tooManyRequests(let maximum) {
-            return .refused(reason: "not sent: \(StoreError.tooManyRequests(maximum: maximum))")
+            throw ReplyRefused("not sent: \(StoreError.tooManyRequests(maximum: maximum))")
         }
-        return .message(
-            Self.message(
-                document.root, endpoints, session, identifier: identifier,
-                merchant: business.section.merchant.merchantIdentifier))
+        return Self.message(
+            document.root, endpoints, session, identifier: identifier,
+            merchant: business.section.merchant.merchantIdentifier)
     }
 
     /// Returns the session of an earlier attempt to send, or a new session when that one is missing or

@@ -27,19 +27,19 @@ struct SignInParts: Sendable {
 
     /// Returns the message with its parts; a message without placeholders is returned unchanged.
     ///
-    /// Throws the disk's errors, after which the send is retried.
-    func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> LateParts {
-        guard entry.reply.kind == .authentication else { return .message(message) }
+    /// Throws ``ReplyRefused``, and the disk's errors, after which the send is retried.
+    func complete(_ message: [UInt8], _ entry: OutboxEntry) async throws -> [UInt8] {
+        guard entry.reply.kind == .authentication else { return message }
         let document = try JSONDocument(message, limits: .stored)
         guard Self.isIncomplete(document.root), let oauth2 = Self.oauth2(of: document.root) else {
-            return .message(message)
+            return message
         }
         guard let settings else {
             throw PartsMissing("the server adds the parts of a sign-in; it is sent when the server runs")
         }
-        guard let business = settings[entry.business] else { return .refused(reason: Self.noProvider) }
+        guard let business = settings[entry.business] else { throw ReplyRefused(Self.noProvider) }
         guard let identifier = document.root["interactiveData"]?["data"]?["requestIdentifier"]?.string else {
-            return .refused(reason: "not sent: the message has no requestIdentifier")
+            throw ReplyRefused("not sent: the message has no requestIdentifier")
         }
         let parts = Parts(
             message: document.root, oauth2: oauth2, identifier: identifier,
@@ -47,11 +47,11 @@ struct SignInParts: Sendable {
         do {
             if Self.isClassic(oauth2) { return try await completeClassic(parts, entry) }
             guard let redirectURI = settings.redirectURI(of: business.slug) else {
-                return .refused(reason: Self.noProvider)
+                throw ReplyRefused(Self.noProvider)
             }
             return try await complete(parts, entry, redirectURI: redirectURI)
         } catch StoreError.tooManyRequests(let maximum) {
-            return .refused(reason: "not sent: \(StoreError.tooManyRequests(maximum: maximum))")
+            throw ReplyRefused("not sent: \(StoreError.tooManyRequests(maximum: maximum))")
         }
     }
 
@@ -70,7 +70,7 @@ struct SignInParts: Sendable {
 
     private func complete(
         _ parts: Parts, _ entry: OutboxEntry, redirectURI: String
-    ) async throws -> LateParts {
+    ) async throws -> [UInt8] {
         let attempt = SignInAttempt(
             at: parts.authentication.provider, redirectURI: redirectURI, scope: parts.scope)
         let parameters: String?
@@ -78,11 +78,11 @@ struct SignInParts: Sendable {
             parameters = try attempt.additionalParameters(
                 merging: parts.oauth2["additionalParameters"]?.string)
         } catch {
-            return .refused(reason: "not sent: \(error.reason)")
+            throw ReplyRefused("not sent: \(error.reason)")
         }
         let drawn = SignInPayload(attempt, additionalParameters: parameters)
         let request = try await request(.signIn, entry, parts, named: attempt.state, drawn.json)
-        guard let payload = SignInPayload(request.payload) else { return .refused(reason: Self.used) }
+        guard let payload = SignInPayload(request.payload) else { throw ReplyRefused(Self.used) }
         var members = [
             "state": Self.text(payload.attempt.state), "redirectURI": Self.text(payload.attempt.redirectURI),
             "scope": Self.list(payload.attempt.scope),
@@ -90,14 +90,14 @@ struct SignInParts: Sendable {
         if let parameters = payload.additionalParameters {
             members["additionalParameters"] = Self.text(parameters)
         }
-        return .message(Self.message(parts.message, with: members))
+        return Self.message(parts.message, with: members)
     }
 
     /// Adds a new P-384 key; the open request keeps the private scalar, and its name is derived from the
     /// public key.
-    private func completeClassic(_ parts: Parts, _ entry: OutboxEntry) async throws -> LateParts {
+    private func completeClassic(_ parts: Parts, _ entry: OutboxEntry) async throws -> [UInt8] {
         guard let client = parts.authentication.provider.classic else {
-            return .refused(reason: "not sent: the business has no \"classic\" in its \"authentication\"")
+            throw ReplyRefused("not sent: the business has no \"classic\" in its \"authentication\"")
         }
         // Creating a key pair fails only when memory is exhausted.
         let drawn = await PublicKeyThreads.shared.run { try? P384KeyPair() }
@@ -107,15 +107,14 @@ struct SignInParts: Sendable {
         let scope = parts.scope.isEmpty ? parts.authentication.provider.scope : parts.scope
         let new = ClassicSignInPayload(pair, scope: scope)
         let request = try await request(.classicSignIn, entry, parts, named: new.key, new.json)
-        guard let payload = ClassicSignInPayload(request.payload) else { return .refused(reason: Self.used) }
-        return .message(
-            Self.message(
-                parts.message,
-                with: [
-                    "state": Self.text(payload.state), "scope": Self.list(payload.scope),
-                    "responseEncryptionKey": Self.text(payload.key),
-                    "clientSecret": Self.text(String(decoding: client.clientSecret.bytes, as: UTF8.self)),
-                ]))
+        guard let payload = ClassicSignInPayload(request.payload) else { throw ReplyRefused(Self.used) }
+        return Self.message(
+            parts.message,
+            with: [
+                "state": Self.text(payload.state), "scope": Self.list(payload.scope),
+                "responseEncryptionKey": Self.text(payload.key),
+                "clientSecret": Self.text(String(decoding: client.clientSecret.bytes, as: UTF8.self)),
+            ])
     }
 
     /// Returns the open request of a queued reply; the first attempt to send the reply creates it.

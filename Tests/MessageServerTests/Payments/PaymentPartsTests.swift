@@ -41,18 +41,21 @@ import Testing
             entry = temporary.entry(.payment(PaymentUnderTest.request))
         }
 
-        func complete() async throws -> [UInt8]? {
-            guard case .message(let message) = try await parts.complete(entry.reply.message, entry) else {
-                return nil
+        /// Returns the message, or the reason why it is refused.
+        func result() async throws -> Result<[UInt8], ReplyRefused> {
+            do { return .success(try await parts.complete(entry.reply.message, entry)) } catch let error
+                as ReplyRefused
+            {
+                return .failure(error)
             }
-            return message
+        }
+
+        func complete() async throws -> [UInt8]? {
+            if case .success(let message) = try await result() { message } else { nil }
         }
 
         func refusal() async throws -> String? {
-            guard case .refused(let reason) = try await parts.complete(entry.reply.message, entry) else {
-                return nil
-            }
-            return reason
+            if case .failure(let error) = try await result() { error.reason } else { nil }
         }
 
         func stop() async {
@@ -228,9 +231,11 @@ import Testing
         let text = fixture.replacing("\"expiresAt\": 1525730094057", with: "\"expiresAt\": \(expiry)")
         #expect(text != fixture)
         let entry = under.temporary.entry(try OutboundMessage(json: JSONDocument(Array(text.utf8))))
-        switch try await under.parts.complete(entry.reply.message, entry) {
-        case .message(let message): #expect(isSent && message == entry.reply.message)
-        case .refused(let reason): #expect(!isSent && reason.contains("merchantSession has expired"))
+        do {
+            let message = try await under.parts.complete(entry.reply.message, entry)
+            #expect(isSent && message == entry.reply.message)
+        } catch let error as ReplyRefused {
+            #expect(!isSent && error.reason.contains("merchantSession has expired"))
         }
         #expect(under.service.requestCount == 0)
         await under.stop()

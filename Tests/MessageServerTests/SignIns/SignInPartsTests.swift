@@ -105,12 +105,7 @@ struct SignInPartsTests {
         let store = try temporary.open()
         let parts = Self.parts(of: store)
         let entry = temporary.entry(.signIn(SignInRequest(OutboundBubble("Sign in"))))
-        func complete() async throws -> [UInt8] {
-            guard case .message(let message) = try await parts.complete(entry.reply.message, entry) else {
-                throw CancellationError()
-            }
-            return message
-        }
+        func complete() async throws -> [UInt8] { try await parts.complete(entry.reply.message, entry) }
         let command = SignInParts(requests: store.requests, settings: nil)
         await #expect(throws: (any Error).self) { try await command.complete(entry.reply.message, entry) }
         let first = try await complete()
@@ -119,17 +114,9 @@ struct SignInPartsTests {
         await store.close()
         let restarted = try temporary.open()
         let again = SignInParts(requests: restarted.requests, settings: parts.settings)
-        guard case .message(let repeated) = try await again.complete(entry.reply.message, entry) else {
-            Issue.record("the message was refused")
-            return
-        }
-        #expect(repeated == first)
+        #expect(try await again.complete(entry.reply.message, entry) == first)
         try await again.settle(entry, .refused(status: 400, reason: "Bad Request"))
-        guard case .message(let other) = try await again.complete(entry.reply.message, entry) else {
-            Issue.record("the message was refused")
-            return
-        }
-        #expect(other != first)
+        #expect(try await again.complete(entry.reply.message, entry) != first)
         await restarted.close()
     }
 
@@ -143,11 +130,9 @@ struct SignInPartsTests {
         _ = try await parts.complete(entry.reply.message, entry)
         // The server died before it knew that the gateway accepted the message, and the customer was faster.
         #expect(try await store.requests.update(of: entry.id) { $0?.consume(at: $1) } == true)
-        guard case .refused(let reason) = try await parts.complete(entry.reply.message, entry) else {
-            Issue.record("the message was sent again")
-            return
-        }
-        try await parts.settle(entry, .refused(status: nil, reason: reason))
+        let refused = try #require(
+            await #expect(throws: ReplyRefused.self) { try await parts.complete(entry.reply.message, entry) })
+        try await parts.settle(entry, .refused(status: nil, reason: refused.reason))
         #expect(try await store.requests.update(of: entry.id) { request, _ in request?.phase } == .consumed)
         await store.close()
     }

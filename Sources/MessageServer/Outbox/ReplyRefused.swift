@@ -1,7 +1,8 @@
-/// A message that is complete with the parts added at sending, or the reason why it can never be sent.
-enum LateParts: Sendable {
-    case message([UInt8])
-    case refused(reason: String)
+/// The reason why a message can never be sent.
+struct ReplyRefused: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
 }
 
 /// The reason why a message without its parts waits in the outbox and is sent later.
