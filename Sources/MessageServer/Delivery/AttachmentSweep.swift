@@ -20,19 +20,12 @@ struct AttachmentSweep: Sendable {
         } catch { report(error) }
     }
 
-    /// Starts a task that sweeps until it is cancelled, on a separate thread, because deleting many files
-    /// blocks.
+    /// Starts a task that sweeps until it is cancelled.
     func begin() -> Task<Void, Never> {
-        Task(executorPreference: BlockingTaskExecutor()) { await run() }
-    }
-
-    private func run() async {
-        repeat {
+        .repeating(every: .seconds(3600)) {
             do throws(SystemError) { try uploads.sweep() } catch { report(error) }
             sweep(at: Int(SteadyClock.forExpiry().milliseconds / 1000))
-            // The stop of the server cancels this sleep.
-            try? await Task.sleep(for: .seconds(3600))
-        } while !Task.isCancelled
+        }
     }
 
     private func sweep(at now: Int) {

@@ -46,17 +46,13 @@ final class OnboardingRoutes: Sendable {
     }
 
     /// Starts the task that deletes expired claims each hour until it is cancelled.
-    func begin() -> Task<Void, Never> { Task { await upkeep() } }
-
-    private func upkeep() async {
-        while !Task.isCancelled {
-            do { try await onDisk { [claims] in try claims.sweep(at: SteadyClock.forExpiry()) } } catch {
+    func begin() -> Task<Void, Never> {
+        .repeating(every: Self.sweepInterval) { [claims, logger] in
+            do { try claims.sweep(at: SteadyClock.forExpiry()) } catch {
                 logger.warning(
                     "could not delete old onboarding claims; they are deleted later",
                     metadata: ["error": "\(error)"])
             }
-            // The stop of the server cancels this sleep.
-            try? await Task.sleep(for: Self.sweepInterval)
         }
     }
 

@@ -71,11 +71,8 @@ struct PaymentServices: Sendable {
 
     /// Reverses charges and removes old records until ``stop()``.
     func run() async {
-        let sweep = Task {
-            repeat {
-                for business in settings.all { remove(business) }
-                // A cancelled sleep ends the loop.
-            } while (try? await Task.sleep(for: Self.sweepInterval)) != nil
+        let sweep = Task.repeating(every: Self.sweepInterval) {
+            for business in settings.all { remove(business) }
         }
         await reversals.run()
         sweep.cancel()

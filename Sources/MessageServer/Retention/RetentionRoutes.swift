@@ -16,8 +16,7 @@ final class RetentionRoutes: Sendable {
     static let maximumBodyBytes = 65_536
     /// The interval between two readings of the states that `balloon retention` writes.
     private static let lookInterval = Duration.seconds(2)
-    /// The number of readings between two sweeps of old decisions, which makes an hour.
-    private static let looksPerSweep = 1800
+    private static let sweepInterval = Duration.seconds(3600)
 
     /// Creates the routes; nil without an app.
     init?(
@@ -81,24 +80,14 @@ final class RetentionRoutes: Sendable {
         for handler in apps.handlers { handler.start() }
         return [
             Task(executorPreference: BlockingTaskExecutor()) { [decisions] in await decisions.run() },
-            Task(executorPreference: BlockingTaskExecutor()) { await self.upkeep() },
+            .repeating(every: Self.lookInterval) { [apps] in apps.readStates() },
+            .repeating(every: Self.sweepInterval) { self.sweep() },
             Task(executorPreference: BlockingTaskExecutor()) { [refresh] in await refresh.run() },
         ]
     }
 
     /// Makes the task that records decisions end as soon as the queued decisions are written.
     func finish() { decisions.finish() }
-
-    private func upkeep() async {
-        var looks = 0
-        repeat {
-            if looks % Self.looksPerSweep == 0 { sweep() }
-            looks += 1
-            // The stop of the server cancels this sleep.
-            try? await Task.sleep(for: Self.lookInterval)
-            apps.readStates()
-        } while !Task.isCancelled
-    }
 
     private func sweep() {
         let now = SteadyClock.forExpiry()
