@@ -49,14 +49,6 @@ package final class CurrentConfiguration: Sendable {
         state = AtomicReference(State(configuration, listenerURL: nil))
     }
 
-    /// Uses these businesses alone, for parts that need no other setting.
-    convenience init(_ businesses: [BusinessConfiguration] = [], publicURL: String? = nil) {
-        var configuration = ServerConfiguration(
-            mspID: "", secret: .random(byteCount: 32), businesses: businesses)
-        configuration.publicURL = publicURL
-        self.init(configuration)
-    }
-
     private var current: State { state.value }
 
     /// A setting of the configuration in effect.

@@ -19,9 +19,7 @@ final class SendOutcomes: Sendable {
 
     private let state = Mutex(State())
     /// The maximum number of waiting callers; any further caller gets an unknown outcome at once.
-    private let maximumWaiting: Int
-
-    init(maximumWaiting: Int = 4096) { self.maximumWaiting = maximumWaiting }
+    private static let maximumWaiting = 4096
 
     /// Calls `begin`, and waits for the outcome of the message unless `begin` returns it.
     ///
@@ -48,7 +46,7 @@ final class SendOutcomes: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ReplyResult.self, bufferingPolicy: .bufferingNewest(1))
         return state.withLock { state in
-            guard state.count < maximumWaiting, !(state.isStopping && endsWithStop) else { return nil }
+            guard state.count < Self.maximumWaiting, !(state.isStopping && endsWithStop) else { return nil }
             state.count += 1
             state.last += 1
             state.waiting[id, default: [:]][state.last] = Waiter(

@@ -6,10 +6,6 @@ typealias PaymentSettings = BusinessSections<ApplePayConfiguration>
 extension BusinessSections<ApplePayConfiguration> {
     init(_ configuration: CurrentConfiguration) { self.init(configuration, \.applePay) }
 
-    init(_ businesses: [BusinessConfiguration] = [], publicURL: String? = nil) {
-        self.init(CurrentConfiguration(businesses, publicURL: publicURL))
-    }
-
     /// Whether the server decrypts the payment tokens of any business.
     var decryptsTokens: Bool { configuration.businesses.contains { $0.applePay?.decryption != nil } }
 

@@ -14,12 +14,11 @@ final class QuestionVerifier: Sendable {
 
     private let threads: PublicKeyThreads
     private let clock: TimeSource
-    private let chains: Mutex<ChainCache>
+    private let chains = Mutex(ChainCache())
 
-    init(threads: PublicKeyThreads = .shared, clock: TimeSource = .system, chains: ChainCache = ChainCache()) {
+    init(threads: PublicKeyThreads = .shared, clock: TimeSource = .system) {
         self.threads = threads
         self.clock = clock
-        self.chains = Mutex(chains)
     }
 
     /// Verifies a request's body and returns its question.

@@ -7,10 +7,6 @@ typealias SignInSettings = BusinessSections<AuthenticationConfiguration>
 extension BusinessSections<AuthenticationConfiguration> {
     init(_ configuration: CurrentConfiguration) { self.init(configuration, \.authentication) }
 
-    init(_ businesses: [BusinessConfiguration] = [], publicURL: String? = nil) {
-        self.init(CurrentConfiguration(businesses, publicURL: publicURL))
-    }
-
     /// Whether a business can open the token of a device that signs in with version 1.
     func hasClassic(_ business: BusinessID) -> Bool { self[business]?.section.provider.classic != nil }
 
