@@ -79,11 +79,8 @@ package struct OpeningConfiguration: Sendable {
 extension BusinessConfiguration {
     /// Reads `texts`: texts by key and language, for keys that the file uses.
     mutating func readTexts(_ reader: inout ObjectReader) {
-        for key in ServerText.allCases {
-            guard var text = text(key) else { continue }
-            reader.languages(of: key, &text)
-            set(text, as: key)
-        }
+        let texts = ServerText.allCases.reduce(into: [:]) { $0[$1] = text($1) }
+        for (key, text) in reader.translations(of: texts) { set(text, as: key) }
     }
 
     private mutating func set(_ text: Localized<String>, as key: ServerText) {

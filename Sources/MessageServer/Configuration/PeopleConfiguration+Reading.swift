@@ -84,18 +84,6 @@ extension PeopleConfiguration {
         }
         return texts
     }
-
-    /// Reads `texts`: the texts in other languages, by key and language, for keys that have a text.
-    static func readTranslations(
-        of texts: inout [ServerText: Localized<String>], _ reader: inout ObjectReader
-    ) {
-        for key in ServerText.allCases {
-            guard var text = texts[key] else { continue }
-            reader.languages(of: key, &text)
-            texts[key] = text
-        }
-    }
-
 }
 
 extension ObjectReader {
@@ -109,12 +97,15 @@ extension ObjectReader {
         return text.text
     }
 
-    /// Reads the languages of a text of the server into `text`.
-    mutating func languages(of key: ServerText, _ text: inout Localized<String>) {
-        _ = object(key.rawValue) { reader in
-            text.languages = reader.languages { $0.customerText($1) }
-            return ()
+    /// Reads `texts`, by key and language for keys that have a text; returns the same texts with these languages.
+    mutating func translations(of texts: [ServerText: Localized<String>]) -> [ServerText: Localized<String>] {
+        var texts = texts
+        for key in ServerText.allCases where texts[key] != nil {
+            object(key.rawValue) { reader in
+                texts[key]?.languages = reader.languages { $0.customerText($1) }
+            }
         }
+        return texts
     }
 }
 

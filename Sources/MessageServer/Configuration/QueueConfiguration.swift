@@ -146,7 +146,7 @@ extension PeopleConfiguration {
         queue.answerTime = reader.integer("answerSeconds", in: 1...7 * day).map { .seconds($0) }
         queue.hours = reader.object("hours", OpeningHours.read)
         queue.texts = readTexts(&reader)
-        _ = reader.object("texts") { readTranslations(of: &queue.texts, &$0) }
+        queue.texts = reader.object("texts") { $0.translations(of: queue.texts) } ?? queue.texts
         queue.overflow = reader.object("overflow") { reader in
             reader.require("to", "minutes", hint: "write {\"to\": \"general\", \"minutes\": 10}")
             let minutes = reader.integer("minutes", in: 1...7 * 24 * 60)
