@@ -39,7 +39,7 @@ struct EventFold {
             guard number > last else { return [] }
             // A message ends only after its line was written or failed to be, so a waiting event's line can be
             // looked up.
-            var due = record.meaning.finished.map { take(LineIdentity(record: $0.of, reply: nil)) } ?? []
+            var due = record.meaning.finishes.map { take(LineIdentity(record: $0, reply: nil)) } ?? []
             let events = conversation.map { StoreEvent.events(of: record, number: number, in: $0) } ?? []
             // `through` stays before this record until all of its events are sent.
             if !events.isEmpty { begin(number) }

@@ -39,7 +39,7 @@ extension StoreEvent {
             let members = members()
             guard let name = Name(change: members?["by"]?.string ?? "") else { return [] }
             return [event(0, name, at: members?.timestamp("at")).with(record.assignment)]
-        case .outcome(let outcome):
+        case .change(_, .outcome(let outcome)):
             let replies = outcome.replies > 0 ? members()?["replies"]?.elements : nil
             var events: [StoreEvent] = []
             for reply in replies.map(Array.init) ?? [] {
@@ -49,13 +49,13 @@ extension StoreEvent {
             }
             guard let handOff = outcome.handOff?.assignment else { return events }
             return events + [event(events.count, .conversationHandedOff, at: outcome.at).with(handOff)]
-        case .reply(let reply):
+        case .change(let of, .reply(let reply)):
             let result = reply.result
             let isAccepted = result.status == .accepted
             var ended = event(0, isAccepted ? .messageAccepted : .messageFailed, at: reply.at)
             ended.message = reply.id
             ended.status = result.httpStatus
-            ended.missingLine = LineIdentity(record: reply.of, reply: reply.id)
+            ended.missingLine = LineIdentity(record: of, reply: reply.id)
             if !isAccepted {
                 ended.outcome = result.status.rawValue
                 ended.reason = result.reason
@@ -66,14 +66,14 @@ extension StoreEvent {
             (letter.outcome, letter.reason) = (ended.outcome, ended.reason)
             letter.missingLine = ended.missingLine
             return [ended, letter]
-        case .attempt(let attempt) where attempt.isParked:
+        case .change(let of, .attempt(let attempt)) where attempt.isParked:
             var parked = event(0, .deliveryParked, at: members()?.timestamp("at"))
-            parked.delivery = attempt.of
+            parked.delivery = of
             return [parked]
-        case .finished(let finished) where finished.result.isDeadLetter:
+        case .change(let of, .finished(let finished)) where finished.result.isDeadLetter:
             var letter = event(
                 0, .deliveryDeadLetter, at: members()?.timestamp("at"), kind: finished.kind)
-            letter.delivery = finished.of
+            letter.delivery = of
             letter.reason = finished.reason
             return [letter]
         default: return []

@@ -78,8 +78,7 @@ enum JournalBody {
     static func resolved(
         of record: UInt64, _ resolution: Resolution, act: ReceivedMessage.Act = .writes, at: Timestamp
     ) -> AppendedRecord {
-        self.record(.resolved(of: record, act: act), "resolved") {
-            $0.field("of", Int(record))
+        change(of: record, .resolved(act: act), "resolved") {
             $0.field("at", at)
             if act != .writes { $0.field("act", act.rawValue) }
             switch resolution {
@@ -100,8 +99,7 @@ enum JournalBody {
         of record: UInt64, _ files: [RecordedFile], signIn: RecordedSignIn? = nil,
         payment: RecordedPayment? = nil, at: Timestamp
     ) -> AppendedRecord {
-        self.record(.files(of: record), "files") { writer in
-            writer.field("of", Int(record))
+        change(of: record, .files, "files") { writer in
             writer.field("at", at)
             writer.field("ownLine", true)
             writer.fields(["files": files, "signIn": signIn, "payment": payment])
@@ -112,8 +110,7 @@ enum JournalBody {
     ///
     /// `last` is the time of the last message of either side before it; the customer's first conversation has none.
     static func began(of record: UInt64, _ conversation: NewConversation, at: Timestamp) -> AppendedRecord {
-        self.record(.began(.init(of: record, conversation: conversation)), "began") {
-            $0.field("of", Int(record))
+        change(of: record, .began(conversation), "began") {
             $0.field("at", at)
             if let last = conversation.lastContact { $0.field("last", last) }
         }
@@ -136,9 +133,8 @@ enum JournalBody {
         handOff: AssignmentRecord? = nil, at: Timestamp
     ) -> AppendedRecord {
         let meaning = JournalRecord.Outcome(
-            of: record, at: at, kind: kind, replies: outcome.replies.count, handOff: handOff)
-        return self.record(.outcome(meaning), "outcome") { writer in
-            writer.field("of", Int(record))
+            at: at, kind: kind, replies: outcome.replies.count, handOff: handOff)
+        return change(of: record, .outcome(meaning), "outcome") { writer in
             writer.field("at", at)
             writer.field("attempt", attempt)
             writer.field("kind", kind?.rawValue)
@@ -188,11 +184,9 @@ enum JournalBody {
         _ entry: OutboxEntry, _ result: ReplyResult, attempts: Int, isReported: Bool, at: Timestamp
     ) -> AppendedRecord {
         let meaning = JournalRecord.Reply(
-            of: entry.id.record, index: entry.id.index, id: entry.reply.id, result: result,
-            attempts: attempts, at: at,
+            index: entry.id.index, id: entry.reply.id, result: result, attempts: attempts, at: at,
             reportedIn: isReported ? entry.conversation : nil)
-        return record(.reply(meaning), "reply") {
-            $0.field("of", Int(clamping: entry.id.record))
+        return change(of: entry.id.record, .reply(meaning), "reply") {
             $0.field("index", entry.id.index)
             $0.field("id", entry.reply.id.rawValue)
             $0.field("result", result.status.rawValue)
@@ -222,11 +216,10 @@ enum JournalBody {
     static func replyAttempt(of reply: ReplyID, _ attempt: Int, at: Timestamp, next: Timestamp)
         -> AppendedRecord
     {
-        record(
-            .replyAttempt(.init(of: reply.record, index: reply.index, number: attempt, next: next)),
+        change(
+            of: reply.record, .replyAttempt(.init(index: reply.index, number: attempt, next: next)),
             "replyAttempt"
         ) {
-            $0.field("of", Int(clamping: reply.record))
             $0.field("index", reply.index)
             $0.field("attempt", attempt)
             $0.field("at", at)
@@ -242,11 +235,10 @@ enum JournalBody {
         of record: UInt64, _ attempt: Int, at: Timestamp, next: Timestamp?, isParked: Bool = false
     ) -> AppendedRecord {
         let isCrash = next == nil
-        return self.record(
-            .attempt(.init(of: record, number: attempt, isCrash: isCrash, isParked: isParked, next: next)),
+        return change(
+            of: record, .attempt(.init(number: attempt, isCrash: isCrash, isParked: isParked, next: next)),
             "attempt"
         ) {
-            $0.field("of", Int(record))
             $0.field("attempt", attempt)
             $0.field("at", at)
             if let next { $0.field("next", next) }
@@ -266,11 +258,10 @@ enum JournalBody {
         of record: UInt64, kind: Kind?, _ result: DeliveryResult, attempts: Int? = nil, at: Timestamp
     ) -> AppendedRecord {
         let meaning = JournalRecord.Finished(
-            of: record, kind: kind, result: result.status, reason: result.reason, original: result.original,
+            kind: kind, result: result.status, reason: result.reason, original: result.original,
             isRefusal: result.problems != nil,
             attempts: attempts ?? 0)
-        return self.record(.finished(meaning), "finished") {
-            $0.field("of", Int(record))
+        return change(of: record, .finished(meaning), "finished") {
             $0.field("kind", kind?.rawValue)
             $0.field("result", result.status.rawValue)
             $0.field("reason", result.reason)
@@ -284,8 +275,7 @@ enum JournalBody {
     /// `{"type":"dropped","of":12,"index":0,"at":"…"}`: a dead letter was dropped: the event, or its reply
     /// with this `index`.
     static func dropped(of record: UInt64, reply index: Int? = nil, at: Timestamp) -> AppendedRecord {
-        self.record(.dropped(of: record, reply: index), "dropped") {
-            $0.field("of", Int(clamping: record))
+        change(of: record, .dropped(reply: index), "dropped") {
             $0.field("index", index)
             $0.field("at", at)
         }
@@ -298,8 +288,7 @@ enum JournalBody {
     /// `of` is the event's record number, and `at` its arrival time.
     static func carried(_ event: JournalEvent) -> AppendedRecord {
         let key = ConversationKey(business: event.business, customer: event.customer)
-        return record(.carried(of: event.record, reply: nil, in: key, at: event.at), "carried") { writer in
-            writer.field("of", Int(clamping: event.record))
+        return change(of: event.record, .carried(reply: nil, in: key, at: event.at), "carried") { writer in
             writer.field("at", event.at)
             writer.field("business", event.business.rawValue)
             writer.field("customer", event.customer.rawValue)
@@ -325,10 +314,9 @@ enum JournalBody {
     /// the time at which the reply was decided.
     static func carried(_ reply: JournalReply) -> AppendedRecord {
         let key = ConversationKey(business: reply.business, customer: reply.customer)
-        return record(
-            .carried(of: reply.id.record, reply: reply.id.index, in: key, at: reply.decidedAt), "carried"
+        return change(
+            of: reply.id.record, .carried(reply: reply.id.index, in: key, at: reply.decidedAt), "carried"
         ) { writer in
-            writer.field("of", Int(clamping: reply.id.record))
             writer.field("index", reply.id.index)
             writer.field("at", reply.decidedAt)
             writer.field("business", reply.business.rawValue)
@@ -409,6 +397,17 @@ enum JournalBody {
         guard let problems else { return }
         writer.key("problems")
         writer.raw(oneLine(problems))
+    }
+
+    /// A record about a message, which `of` names.
+    private static func change(
+        of record: UInt64, _ change: JournalRecord.Change, _ type: String,
+        _ members: (inout JSONWriter) -> Void
+    ) -> AppendedRecord {
+        self.record(.change(of: record, change), type) {
+            $0.field("of", Int(clamping: record))
+            members(&$0)
+        }
     }
 
     private static func record(

@@ -29,7 +29,7 @@ struct JournalDamage: Sendable {
     ///
     /// A message that such a record finishes needs no repair, even when the message's own record is lost.
     mutating func take(_ record: JournalRecord) {
-        if let message = record.finished?.of { ended.insert(message) }
+        if let message = record.finishes { ended.insert(message) }
     }
 
     /// Determines which lost records need a repair; must be called after the whole journal was read.

@@ -6,30 +6,8 @@ import BusinessMessages
 enum JournalRecord: Hashable, Sendable {
     /// A received, replayed or proactive message.
     case message(Message)
-    /// The payload of a message's reference was downloaded, or the download failed.
-    ///
-    /// Only then is it known whether the message answers a ``ServerQuestion``.
-    case resolved(of: UInt64, act: ReceivedMessage.Act = .writes)
-    /// A customer's message is the first of a new conversation.
-    case began(Began)
-    /// A handler's decision.
-    case outcome(Outcome)
-    /// A failed attempt to send a reply, with the time of the next attempt.
-    case replyAttempt(ReplyAttempt)
-    /// The end of a reply.
-    case reply(Reply)
-    /// The results of a message's attachments, sign-in or payment.
-    case files(of: UInt64)
-    /// An attempt of a delivery that ended without an outcome.
-    case attempt(Attempt)
-    /// The end of a delivery.
-    case finished(Finished)
-    /// A dead letter was dropped: the event, or one of its replies.
-    case dropped(of: UInt64, reply: Int?)
-    /// A copy of a dead letter whose original segment may be deleted: the event, or one of its replies.
-    ///
-    /// The time is that of the event's arrival, or of the reply's decision.
-    case carried(of: UInt64, reply: Int?, in: ConversationKey, at: Timestamp?)
+    /// A change of the message with this record.
+    case change(of: UInt64, Change)
     /// The assignment of a conversation after a change.
     case assignment(AssignmentRecord)
     /// The conversation lines of records up to this one are on disk.
@@ -42,6 +20,34 @@ enum JournalRecord: Hashable, Sendable {
     case segment(at: Timestamp?)
     /// An unknown type, with the conversation that it names, or a record without relevant content.
     case other(in: ConversationKey?)
+
+    /// A change of a message, of its delivery or of one of its replies.
+    enum Change: Hashable, Sendable {
+        /// The payload of the message's reference was downloaded, or the download failed.
+        ///
+        /// Only then is it known whether the message answers a ``ServerQuestion``.
+        case resolved(act: ReceivedMessage.Act = .writes)
+        /// The customer's message is the first of a new conversation.
+        case began(NewConversation)
+        /// A handler's decision.
+        case outcome(Outcome)
+        /// A failed attempt to send a reply, with the time of the next attempt.
+        case replyAttempt(ReplyAttempt)
+        /// The end of a reply.
+        case reply(Reply)
+        /// The results of the message's attachments, sign-in or payment.
+        case files
+        /// An attempt of the delivery that ended without an outcome.
+        case attempt(Attempt)
+        /// The end of the delivery.
+        case finished(Finished)
+        /// A dead letter was dropped: the event, or one of its replies.
+        case dropped(reply: Int?)
+        /// A copy of a dead letter whose original segment may be deleted: the event, or one of its replies.
+        ///
+        /// The time is that of the event's arrival, or of the reply's decision.
+        case carried(reply: Int?, in: ConversationKey, at: Timestamp?)
+    }
 
     struct Message: Hashable, Sendable {
         let conversation: ConversationKey
@@ -62,13 +68,7 @@ enum JournalRecord: Hashable, Sendable {
         var change: UInt64?
     }
 
-    struct Began: Hashable, Sendable {
-        let of: UInt64
-        let conversation: NewConversation
-    }
-
     struct Outcome: Hashable, Sendable {
-        let of: UInt64
         let at: Timestamp?
         let kind: Kind?
         /// The number of decided replies.
@@ -78,14 +78,12 @@ enum JournalRecord: Hashable, Sendable {
     }
 
     struct ReplyAttempt: Hashable, Sendable {
-        let of: UInt64
         let index: Int
         let number: Int
         let next: Timestamp?
     }
 
     struct Reply: Hashable, Sendable {
-        let of: UInt64
         let index: Int
         let id: MessageID
         let result: ReplyResult
@@ -96,7 +94,6 @@ enum JournalRecord: Hashable, Sendable {
     }
 
     struct Attempt: Hashable, Sendable {
-        let of: UInt64
         let number: Int
         let isCrash: Bool
         let isParked: Bool
@@ -104,7 +101,6 @@ enum JournalRecord: Hashable, Sendable {
     }
 
     struct Finished: Hashable, Sendable {
-        let of: UInt64
         let kind: Kind?
         let result: JournalEvent.Status
         let reason: String?
@@ -142,33 +138,18 @@ enum JournalRecord: Hashable, Sendable {
     /// The record of the message that this record is about.
     ///
     /// Nil for the record of a message itself, and for a record that is about no message.
-    var subject: UInt64? {
-        switch self {
-        case .resolved(let record, _), .files(let record), .dropped(let record, _),
-            .carried(let record, _, _, _):
-            record
-        case .began(let began): began.of
-        case .outcome(let outcome): outcome.of
-        case .replyAttempt(let attempt): attempt.of
-        case .reply(let reply): reply.of
-        case .attempt(let attempt): attempt.of
-        case .finished(let finished): finished.of
-        case .message, .assignment, .checkpoint, .unsynced, .segment, .erased, .other: nil
-        }
-    }
+    var subject: UInt64? { if case .change(let record, _) = self { record } else { nil } }
 
     /// The conversation that the record itself names; nil for a record that only refers to a message's record.
     var conversation: ConversationKey? {
         switch self {
         case .message(let message): message.conversation
-        case .reply(let reply): reply.reportedIn
+        case .change(_, .reply(let reply)): reply.reportedIn
         case .assignment(let record): record.conversation
-        case .carried(_, _, let conversation, _): conversation
+        case .change(_, .carried(_, let conversation, _)): conversation
         case .other(let conversation): conversation
-        case .outcome(let outcome): outcome.handOff?.conversation
-        case .resolved, .began, .replyAttempt, .files, .attempt, .finished, .dropped, .checkpoint,
-            .unsynced, .segment, .erased:
-            nil
+        case .change(_, .outcome(let outcome)): outcome.handOff?.conversation
+        case .change, .checkpoint, .unsynced, .segment, .erased: nil
         }
     }
 
@@ -176,8 +157,8 @@ enum JournalRecord: Hashable, Sendable {
     var message: Message? { if case .message(let message) = self { message } else { nil } }
     /// The last record whose lines are on disk, if the record is a checkpoint; nil for any other record.
     var checkpoint: UInt64? { if case .checkpoint(let through) = self { through } else { nil } }
-    /// The end of a delivery that the record stores; nil for any other record.
-    var finished: Finished? { if case .finished(let finished) = self { finished } else { nil } }
+    /// The message whose delivery the record ends; nil for any other record.
+    var finishes: UInt64? { if case .change(let record, .finished) = self { record } else { nil } }
     /// The assignment that the record stores; nil for any other record.
     var assignment: AssignmentRecord? { if case .assignment(let record) = self { record } else { nil } }
 
@@ -205,10 +186,12 @@ enum JournalRecord: Hashable, Sendable {
     /// Whether the record's line may have a text, an identifier or a free reason of its conversation.
     var hasText: Bool {
         switch self {
-        case .message, .resolved, .outcome, .reply, .files, .carried, .assignment, .other: true
-        case .finished(let finished):
+        case .message, .assignment, .other: true
+        case .change(_, .finished(let finished)):
             finished.reason != nil || finished.original != nil || finished.isRefusal
-        case .began, .replyAttempt, .attempt, .dropped, .checkpoint, .unsynced, .segment, .erased: false
+        case .change(_, .began), .change(_, .replyAttempt), .change(_, .attempt), .change(_, .dropped): false
+        case .change: true
+        case .checkpoint, .unsynced, .segment, .erased: false
         }
     }
 
@@ -217,7 +200,7 @@ enum JournalRecord: Hashable, Sendable {
     var assigns: ConversationKey? {
         switch self {
         case .assignment(let record): record.assignment.isAssigned ? record.conversation : nil
-        case .outcome(let outcome): outcome.handOff?.conversation
+        case .change(_, .outcome(let outcome)): outcome.handOff?.conversation
         case .message(let message): message.claimedAt == nil ? nil : message.conversation
         default: nil
         }
@@ -227,7 +210,7 @@ enum JournalRecord: Hashable, Sendable {
     var beginsEvent: Bool {
         switch self {
         case .message: true
-        case .reply(let reply): reply.reportedIn != nil
+        case .change(_, .reply(let reply)): reply.reportedIn != nil
         default: false
         }
     }
@@ -241,23 +224,25 @@ enum JournalRecord: Hashable, Sendable {
         if type.equals("unsynced") { return .unsynced }
         if type.equals("segment") { return .segment(at: root.timestamp("at")) }
         if type.equals("erased") { return .erased(Erased(root)) }
-        guard let of = root.record("of") else { return nil }
-        if type.equals("finished") { return .finished(Finished(root, of: of)) }
-        if type.equals("outcome") { return .outcome(Outcome(root, of: of)) }
-        if type.equals("began") {
-            return .began(Began(of: of, conversation: NewConversation(lastContact: root.timestamp("last"))))
-        }
-        if type.equals("reply") { return Reply(root, of: of).map { .reply($0) } }
-        if type.equals("replyAttempt") { return ReplyAttempt(root, of: of).map { .replyAttempt($0) } }
-        if type.equals("files") { return .files(of: of) }
-        if type.equals("resolved") {
-            return .resolved(of: of, act: ReceivedMessage.Act(record: root))
-        }
-        if type.equals("attempt") { return Attempt(root, of: of).map { .attempt($0) } }
-        if type.equals("dropped") { return .dropped(of: of, reply: root.replyIndex) }
+        return root.record("of").flatMap { of in Change.read(root, type).map { .change(of: of, $0) } }
+    }
+}
+
+extension JournalRecord.Change {
+    /// Parses a change from its record; nil when a required member is missing, or the type is unknown.
+    fileprivate static func read(_ root: JSONValue, _ type: JSONValue) -> Self? {
+        if type.equals("finished") { return .finished(.init(root)) }
+        if type.equals("outcome") { return .outcome(.init(root)) }
+        if type.equals("began") { return .began(NewConversation(lastContact: root.timestamp("last"))) }
+        if type.equals("reply") { return JournalRecord.Reply(root).map { .reply($0) } }
+        if type.equals("replyAttempt") { return JournalRecord.ReplyAttempt(root).map { .replyAttempt($0) } }
+        if type.equals("files") { return .files }
+        if type.equals("resolved") { return .resolved(act: ReceivedMessage.Act(record: root)) }
+        if type.equals("attempt") { return JournalRecord.Attempt(root).map { .attempt($0) } }
+        if type.equals("dropped") { return .dropped(reply: root.replyIndex) }
         guard type.equals("carried") else { return nil }
         return ConversationKey(root).map {
-            .carried(of: of, reply: root.replyIndex, in: $0, at: root.timestamp("at"))
+            .carried(reply: root.replyIndex, in: $0, at: root.timestamp("at"))
         }
     }
 }
@@ -281,8 +266,7 @@ extension JournalRecord.Message {
 }
 
 extension JournalRecord.Outcome {
-    fileprivate init(_ root: JSONValue, of record: UInt64) {
-        of = record
+    fileprivate init(_ root: JSONValue) {
         at = root.timestamp("at")
         kind = root.messageKind
         // The start of a line lacks the replies, so `replyCount` precedes them. Earlier versions wrote no
@@ -293,9 +277,8 @@ extension JournalRecord.Outcome {
 }
 
 extension JournalRecord.ReplyAttempt {
-    fileprivate init?(_ root: JSONValue, of record: UInt64) {
+    fileprivate init?(_ root: JSONValue) {
         guard let index = root.replyIndex, let attempt = root["attempt"]?.int else { return nil }
-        of = record
         self.index = index
         number = attempt
         next = root.timestamp("next")
@@ -303,9 +286,8 @@ extension JournalRecord.ReplyAttempt {
 }
 
 extension JournalRecord.Reply {
-    fileprivate init?(_ root: JSONValue, of record: UInt64) {
+    fileprivate init?(_ root: JSONValue) {
         guard let index = root.replyIndex, let result = root["result"]?.string else { return nil }
-        of = record
         self.index = index
         id = MessageID(root["id"]?.string ?? "")
         // An unknown result of a newer version counts as an end, so that no reply is sent twice.
@@ -320,9 +302,8 @@ extension JournalRecord.Reply {
 }
 
 extension JournalRecord.Attempt {
-    fileprivate init?(_ root: JSONValue, of record: UInt64) {
+    fileprivate init?(_ root: JSONValue) {
         guard let attempt = root["attempt"]?.int else { return nil }
-        of = record
         number = attempt
         isCrash = root["crashed"]?.bool ?? false
         isParked = root["parked"]?.bool ?? false
@@ -331,8 +312,7 @@ extension JournalRecord.Attempt {
 }
 
 extension JournalRecord.Finished {
-    fileprivate init(_ root: JSONValue, of record: UInt64) {
-        of = record
+    fileprivate init(_ root: JSONValue) {
         kind = root.messageKind
         result = root["result"]?.string.flatMap(JournalEvent.Status.init) ?? .handled
         reason = root["reason"]?.string

@@ -27,20 +27,18 @@ struct JournalState: Sendable {
                 at = message.at ?? Timestamp(milliseconds: 0)
                 state = MessageState(message, record: number, at: location)
                 if message.outboundKind != nil { key = message.key }
-            case .reply(let reply):
+            case .change(_, .reply(let reply)):
                 guard let conversation = reply.reportedIn else { return nil }
                 self.conversation = conversation
                 at = reply.at ?? Timestamp(milliseconds: 0)
                 state = MessageState(failureIn: number, at: location)
-            case .resolved, .began, .outcome, .replyAttempt, .files, .attempt, .finished, .dropped, .carried,
-                .assignment, .checkpoint, .unsynced, .segment, .erased, .other:
-                return nil
+            case .change, .assignment, .checkpoint, .unsynced, .segment, .erased, .other: return nil
             }
         }
 
         /// Creates the dead letter whose copy this record is; nil for any other record.
         init?(copiedBy record: LocatedRecord) {
-            guard case .carried(let of, let reply, let conversation, let at) = record.record else {
+            guard case .change(let of, .carried(let reply, let conversation, let at)) = record.record else {
                 return nil
             }
             self.conversation = conversation
@@ -142,28 +140,27 @@ struct JournalState: Sendable {
             recordCheckpoint(through: through)
         case .unsynced: isUnsynced = true
         case .segment(let at): ledger.begin(segment, at: at)
-        case .dropped(let message, let reply): ledger.recordDecision(about: DeadLetter(message, reply: reply))
-        case .carried(let message, let reply, let conversation, _):
-            let letter = DeadLetter(message, reply: reply)
+        case .change(let of, .dropped(let reply)): ledger.recordDecision(about: DeadLetter(of, reply: reply))
+        case .change(let of, .carried(let reply, let conversation, _)):
+            let letter = DeadLetter(of, reply: reply)
             // In a running store, an operator may have decided before the copy was written.
             if now == nil || ledger.deadLetters[letter] != nil {
                 ledger.recordDeadLetter(letter, of: conversation.business, in: segment)
             }
-        case .resolved(let of, _):
+        case .change(let of, .resolved):
             guard let message = open[of], message.state.awaitsReference else { break }
             change(of, record)
             assignments.apply(resolved: open[of] ?? message, by: number)
-        case .files(let of): change(of, record)
-        case .began(let began): change(began.of, record)
-        case .attempt(let attempt): change(attempt.of, record)
-        case .replyAttempt(let attempt): change(attempt.of, record)
-        case .outcome(let outcome):
-            decide(outcome, record)
+        case .change(let of, .outcome(let outcome)):
+            decide(of, outcome, record)
             if let handOff = outcome.handOff {
                 assignments.apply(handOff: handOff, by: number, in: segment)
             }
-        case .reply(let reply): end(reply, record)
-        case .finished(let finished): end(finished, record)
+        case .change(let of, .reply(let reply)): end(of, reply, record)
+        case .change(let of, .finished(let finished)): end(of, finished, record)
+        case .change(let of, .files), .change(let of, .began), .change(let of, .attempt),
+            .change(let of, .replyAttempt):
+            change(of, record)
         case .erased(let erased):
             if erased.key != nil { recordArrival(at: erased.at ?? .now(), in: segment, now: now) }
         case .assignment(let record): assignments.apply(record, by: number, in: segment)
@@ -236,46 +233,51 @@ struct JournalState: Sendable {
         )
     }
 
-    private mutating func decide(_ outcome: JournalRecord.Outcome, _ record: LocatedRecord) {
-        let decided = change(outcome.of, record) { !$0.isDecided }
+    private mutating func decide(
+        _ message: UInt64, _ outcome: JournalRecord.Outcome, _ record: LocatedRecord
+    ) {
+        let decided = change(message, record) { !$0.isDecided }
         // Replies are counted in the segment of their message, because an outcome cannot be used without the
         // message.
         if let decided { ledger.recordOpen(outcome.replies, in: decided.segment) }
     }
 
-    /// Ends a reply, and adds the event that reports its failure, if the record says that it is reported.
-    private mutating func end(_ reply: JournalRecord.Reply, _ record: LocatedRecord) {
+    /// Ends a reply of a message, and adds the event that reports its failure, if the record says that it is
+    /// reported.
+    private mutating func end(_ message: UInt64, _ reply: JournalRecord.Reply, _ record: LocatedRecord) {
         let number = record.number
         // The answered message may be unknown, because its segment was deleted, while the failure is not
         // reported to the handler yet.
-        let isKnown = open[reply.of] != nil
-        let done = change(reply.of, record) { $0.isQueued(reply.index) }
+        let isKnown = open[message] != nil
+        let done = change(message, record) { $0.isQueued(reply.index) }
         if let done {
-            ended.append((number, reply.of))
-            let letter = reply.result.isDeadLetter ? DeadLetter(reply.of, reply: reply.index) : nil
+            ended.append((number, message))
+            let letter = reply.result.isDeadLetter ? DeadLetter(message, reply: reply.index) : nil
             ledger.recordEnd(in: done.segment, deadLetter: letter, of: done.conversation.business, by: number)
         }
         if done != nil || isRestoring || !isKnown { begin(record) }
     }
 
-    private mutating func end(_ finished: JournalRecord.Finished, _ record: LocatedRecord) {
+    private mutating func end(
+        _ message: UInt64, _ finished: JournalRecord.Finished, _ record: LocatedRecord
+    ) {
         let number = record.number
-        let queued = open[finished.of]?.state.queuedReplies ?? []
-        let done = change(finished.of, record) { $0.end == nil }
+        let queued = open[message]?.state.queuedReplies ?? []
+        let done = change(message, record) { $0.end == nil }
         guard let done else { return }
-        ended.append((number, finished.of))
-        if finished.result.reachedHandler { assignments.finish(finished.of, of: done.conversation) }
+        ended.append((number, message))
+        if finished.result.reachedHandler { assignments.finish(message, of: done.conversation) }
         assignments.removeQuiet(done.conversation, except: open)
         // A proactive message has no delivery to count; its reply is counted instead.
         if done.hasDelivery {
-            let letter = finished.result.isDeadLetter ? DeadLetter(finished.of, reply: nil) : nil
+            let letter = finished.result.isDeadLetter ? DeadLetter(message, reply: nil) : nil
             ledger.recordEnd(
                 in: done.segment, deadLetter: letter, of: done.conversation.business, by: number)
         }
         // Earlier versions ended a delivery together with its replies.
-        for index in queued where open[finished.of]?.state.isQueued(index) == false {
+        for index in queued where open[message]?.state.isQueued(index) == false {
             ledger.recordEnd(
-                in: done.segment, deadLetter: DeadLetter(finished.of, reply: index),
+                in: done.segment, deadLetter: DeadLetter(message, reply: index),
                 of: done.conversation.business, by: number)
         }
     }

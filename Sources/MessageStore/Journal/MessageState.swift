@@ -126,27 +126,27 @@ struct MessageState: Sendable {
     /// Applies a later record; a second record of the same change has no effect.
     mutating func apply(_ record: LocatedRecord) {
         let (number, location) = (record.number, record.location)
-        switch record.record {
-        case .resolved(_, let act) where resolved == nil:
+        if let replay = record.record.message, replay.replayOf == self.record {
+            return applyRetry(of: replay.retriedReply, as: number)
+        }
+        guard case .change(_, let change) = record.record else { return }
+        switch change {
+        case .resolved(let act) where resolved == nil:
             awaitsReference = false
             self.act = act
             resolved = location
         case .files: files = files ?? location
-        case .began(let began): begins = begins ?? began.conversation
+        case .began(let conversation): begins = begins ?? conversation
         case .outcome(let outcome): decide(outcome, number: number, at: location)
-        case .replyAttempt(let attempt): change(attempt.index) { $0.apply(attempt) }
-        case .reply(let reply): change(reply.index) { $0.end(reply, by: number) }
+        case .replyAttempt(let attempt): self.change(attempt.index) { $0.apply(attempt) }
+        case .reply(let reply): self.change(reply.index) { $0.end(reply, by: number) }
         case .attempt(let attempt): apply(attempt)
         case .finished(let finished): finish(finished, by: number, at: location)
-        case .dropped(_, let index?): change(index) { $0.drop() }
+        case .dropped(let index?): self.change(index) { $0.drop() }
         // A copied event is a dead letter unless a later record says otherwise.
-        case .dropped(_, nil) where status.isDeadLetter || isCarried: status = .dropped
-        case .carried(_, let index?, _, _): addCarried(index, at: location)
-        case .message(let replay) where replay.replayOf == self.record:
-            applyRetry(of: replay.retriedReply, as: number)
-        case .message, .resolved, .dropped, .carried, .assignment, .checkpoint, .unsynced, .segment,
-            .erased, .other:
-            break
+        case .dropped(nil) where status.isDeadLetter || isCarried: status = .dropped
+        case .carried(let index?, _, _): addCarried(index, at: location)
+        case .resolved, .dropped, .carried: break
         }
     }
 

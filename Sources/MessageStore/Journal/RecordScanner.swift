@@ -96,10 +96,10 @@ extension JournalRecord {
     ///
     /// Returns nil for another type, and for a record with a value that is not simple.
     static func scan(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) -> JournalRecord? {
-        let scanner = RecordScanner(line, header)
+        var scanner = RecordScanner(line, header)
         return switch scanner.text(header.type) {
         case "message": Message(scanner).map { .message($0) }
-        case "finished": Finished(scanner).map { .finished($0) }
+        case "finished": scanner.finished()
         default: nil
         }
     }
@@ -141,31 +141,27 @@ extension JournalRecord.Message {
     }
 }
 
-extension JournalRecord.Finished {
-    fileprivate init?(_ scanner: RecordScanner) {
-        var scanner = scanner
+extension RecordScanner {
+    /// Parses the members of a `finished` record.
+    fileprivate mutating func finished() -> JournalRecord? {
         var of: UInt64?
         var kind: Kind?
         var result: JournalEvent.Status?
         var attempts = 0
-        while let name = scanner.nextName(), name != "crc32" {
-            switch (name, scanner.value()) {
+        while let name = nextName(), name != "crc32" {
+            switch (name, value()) {
             case ("of", .number(let number)?): of = number
             case ("attempts", .number(let number)?): attempts = Int(clamping: number)
-            case ("kind", .string(let text)?): kind = Kind(rawValue: scanner.text(text))
-            case ("result", .string(let text)?): result = JournalEvent.Status(rawValue: scanner.text(text))
+            case ("kind", .string(let range)?): kind = Kind(rawValue: text(range))
+            case ("result", .string(let range)?): result = JournalEvent.Status(rawValue: text(range))
             case ("at", .string?): break
             // Other members, such as a reason, are rare; a record that has them is parsed as general JSON.
             default: return nil
             }
         }
         guard let of, of > 0, let result else { return nil }
-        self.of = of
-        self.kind = kind
-        self.result = result
-        self.attempts = attempts
-        reason = nil
-        original = nil
-        isRefusal = false
+        let finished = JournalRecord.Finished(
+            kind: kind, result: result, reason: nil, original: nil, isRefusal: false, attempts: attempts)
+        return .change(of: of, .finished(finished))
     }
 }

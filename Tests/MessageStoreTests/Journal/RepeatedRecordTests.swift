@@ -8,31 +8,31 @@ import Testing
 struct RepeatedRecordTests {
     private static let later = Timestamp(milliseconds: 2_000_000)
     /// The history of one message, with every kind of record about it.
-    private static let records: [JournalRecord] = [
-        .resolved(of: 2), .files(of: 2),
-        .attempt(.init(of: 2, number: 1, isCrash: false, isParked: false, next: later)),
-        .attempt(.init(of: 2, number: 2, isCrash: true, isParked: false, next: nil)),
-        .attempt(.init(of: 2, number: 3, isCrash: false, isParked: true, next: later)),
-        .outcome(.init(of: 2, at: later, kind: .text, replies: 2)),
+    private static let records: [JournalRecord.Change] = [
+        .resolved(), .files,
+        .attempt(.init(number: 1, isCrash: false, isParked: false, next: later)),
+        .attempt(.init(number: 2, isCrash: true, isParked: false, next: nil)),
+        .attempt(.init(number: 3, isCrash: false, isParked: true, next: later)),
+        .outcome(.init(at: later, kind: .text, replies: 2)),
         .finished(
             .init(
-                of: 2, kind: .text, result: .handled, reason: nil, original: nil, isRefusal: false,
+                kind: .text, result: .handled, reason: nil, original: nil, isRefusal: false,
                 attempts: 2)),
-        .replyAttempt(.init(of: 2, index: 0, number: 1, next: later)),
+        .replyAttempt(.init(index: 0, number: 1, next: later)),
         .reply(
             .init(
-                of: 2, index: 0, id: MessageID("r"), result: .refused(status: 400, reason: "no"),
+                index: 0, id: MessageID("r"), result: .refused(status: 400, reason: "no"),
                 attempts: 2, at: later,
                 reportedIn: nil)),
-        .dropped(of: 2, reply: 0),
+        .dropped(reply: 0),
     ]
 
     private func location(_ number: UInt64) -> RecordLocation {
         RecordLocation(segment: 1, offset: UInt32(number), lengthBytes: 10)
     }
 
-    private func located(_ record: JournalRecord, _ number: UInt64) -> LocatedRecord {
-        LocatedRecord(record: record, number: number, location: location(number))
+    private func located(_ change: JournalRecord.Change, _ number: UInt64) -> LocatedRecord {
+        LocatedRecord(record: .change(of: 2, change), number: number, location: location(number))
     }
 
     private func message() -> MessageState {
@@ -51,11 +51,11 @@ struct RepeatedRecordTests {
             located(
                 .finished(
                     .init(
-                        of: 2, kind: .text, result: .dropped, reason: nil, original: nil, isRefusal: false,
+                        kind: .text, result: .dropped, reason: nil, original: nil, isRefusal: false,
                         attempts: 1)), 3))
         let ended = "\(state)"
         state.apply(
-            located(.attempt(.init(of: 2, number: 2, isCrash: false, isParked: true, next: Self.later)), 4))
+            located(.attempt(.init(number: 2, isCrash: false, isParked: true, next: Self.later)), 4))
         #expect("\(state)" == ended)
     }
 
