@@ -64,10 +64,7 @@ package final class Store: Sendable {
     )
         throws(StoreError)
     {
-        let result = try JournalRecovery.run(
-            directory: directory.journal, state: RecoveredJournal(configuration),
-            snapshot: SnapshotFile(configuration), didAdvance: configuration.recoveryDidAdvance,
-            logger: logger)
+        let result = try JournalRecovery(configuration, logger: logger)
         var recovered = result.state
         held = HeldConversations(result.damage)
         identity = try directory.identity()

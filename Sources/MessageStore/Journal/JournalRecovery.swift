@@ -3,61 +3,34 @@ import Logging
 
 /// Recovers the state of the journal from its snapshot and its segments when the store opens.
 struct JournalRecovery {
+    private(set) var state: RecoveredJournal
+    private(set) var damage = JournalDamage()
+    /// The segments with records, each with the place where its records end.
+    private(set) var segments: [JournalSnapshot.End] = []
+    /// The last record that the used snapshot covers; 0 when every segment was read instead.
+    private(set) var covered: UInt64 = 0
+    /// The last record of the journal, from the segments or from the snapshot.
+    private(set) var lastRecord: UInt64 = 0
     private let directory: String
+    private let configuration: StoreConfiguration
     private let logger: Logger
     private var reader: JournalReader
-    private var state: RecoveredJournal
-    private var damage = JournalDamage()
-    private let snapshot: SnapshotFile
-    /// The callback that runs after the snapshot and after each segment.
-    private let didAdvance: @Sendable () -> Void
-    /// The number of the last record that the snapshot covers; 0 when no snapshot is used.
-    private var covered: UInt64 = 0
-    private var last: UInt64 = 0
-    private var segments: [JournalSnapshot.Segment] = []
 
-    /// The result of a recovery.
-    struct Result {
-        var state: RecoveredJournal
-        let damage: JournalDamage
-        /// The segments, each with the place where its records end.
-        let segments: [JournalSnapshot.Segment]
-        /// The last record that the used snapshot covers; 0 when every segment was read instead.
-        let covered: UInt64
-        /// The last record of the journal, from the segments or from the snapshot.
-        let lastRecord: UInt64
-    }
-
-    private init(
-        directory: String, state: RecoveredJournal, snapshot: SnapshotFile,
-        didAdvance: @escaping @Sendable () -> Void, logger: Logger
-    ) throws(StoreError) {
-        self.directory = directory
-        self.state = state
-        self.snapshot = snapshot
-        self.didAdvance = didAdvance
+    /// Recovers the journal.
+    ///
+    /// Reads the snapshot and the later segments, or every segment when no snapshot is usable. Removes
+    /// records that a power failure left incomplete.
+    init(_ configuration: StoreConfiguration, logger: Logger) throws(StoreError) {
+        self.configuration = configuration
         self.logger = logger
+        directory = DataDirectory(path: configuration.directory).journal
+        state = RecoveredJournal(configuration)
         reader = try JournalReader(directory)
         if !reader.quarantined.isEmpty {
             try Self.restore(reader.quarantined, in: directory, logger)
             reader = try JournalReader(directory)
         }
-    }
-
-    /// Recovers the journal, and returns its state and its damage.
-    ///
-    /// Reads the snapshot and the later segments, or every segment when no snapshot is usable. Removes
-    /// records that a power failure left incomplete.
-    static func run(
-        directory: String, state: RecoveredJournal, snapshot: SnapshotFile,
-        didAdvance: @escaping @Sendable () -> Void = {}, logger: Logger
-    ) throws(StoreError) -> Result {
-        var recovery = try JournalRecovery(
-            directory: directory, state: state, snapshot: snapshot, didAdvance: didAdvance, logger: logger)
-        try recovery.readAll()
-        return Result(
-            state: recovery.state, damage: recovery.damage, segments: recovery.segments,
-            covered: recovery.covered, lastRecord: recovery.last)
+        try readAll()
     }
 
     /// Restores the names of segments that earlier versions quarantined, because their intact records are
@@ -81,15 +54,16 @@ struct JournalRecovery {
 
     private mutating func readAll() throws(StoreError) {
         var rest = reader.segments.prefix(try cutLast(reader.segments[...]))
-        if let base = snapshot.read(rest, logger: logger) {
-            didAdvance()
+        if let base = SnapshotFile(configuration).read(rest, logger: logger) {
+            configuration.recoveryDidAdvance()
             state = base.state
             covered = base.lastRecord
-            last = covered
-            segments = base.segments
+            lastRecord = covered
             // The snapshot's last segment is read again, because it may contain later records.
-            rest = rest.dropFirst(segments.count - 1)
-            segments.removeLast()
+            segments = base.segments.dropLast().map {
+                JournalSnapshot.End(first: $0.first, bytes: $0.endBytes)
+            }
+            rest = rest.dropFirst(segments.count)
         }
         let reading = SegmentReading(rest, in: directory, abandoned: reader.abandoned)
         try reading.forEach { records throws(StoreError) in try apply(records) }
@@ -116,14 +90,16 @@ struct JournalRecovery {
     private mutating func apply(_ records: SegmentRecords) throws(StoreError) {
         if records.isForeign { throw .damaged(file: path(records.scan.segment), line: 0) }
         reader.take(records.scan)
-        if let end = records.end { segments.append(end) }
-        last = max(last, records.entries.last?.number ?? 0)
+        if let last = records.entries.last {
+            segments.append(JournalSnapshot.End(first: records.scan.segment, bytes: last.location.endBytes))
+            lastRecord = max(lastRecord, last.number)
+        }
         let isBehindLoss = !reader.losses.isEmpty || !records.scan.lossesInside.isEmpty
         for entry in records.entries where entry.number > covered {
             if isBehindLoss { damage.take(entry.record) }
             state.apply(entry)
         }
-        didAdvance()
+        configuration.recoveryDidAdvance()
     }
 
     /// Ensures that the last segment with records is on disk and ends with a complete line.
@@ -132,7 +108,8 @@ struct JournalRecovery {
     private mutating func cutLast(_ segments: ArraySlice<UInt64>) throws(StoreError) -> Int {
         var rest = segments
         while let segment = rest.popLast() {
-            let scan = try access(segment) { file throws(SystemError) in
+            let scan = try StoreError.naming(path(segment)) { () throws(SystemError) in
+                let file = try File(path(segment), for: .reading)
                 // The file is synced, and read from the disk instead of the page cache. Data that only the
                 // cache has must not count as durable: a killed process left it there, or a failed sync
                 // marked it as written.
@@ -208,13 +185,5 @@ struct JournalRecovery {
         logger.warning(
             "a journal file without any intact line was quarantined",
             metadata: ["file": "\(path(segment))\(suffix)"])
-    }
-
-    private func access<Result>(
-        _ segment: UInt64, _ body: (File) throws(SystemError) -> Result
-    ) throws(StoreError) -> Result {
-        try StoreError.naming(path(segment)) { () throws(SystemError) in
-            try body(File(path(segment), for: .reading))
-        }
     }
 }

@@ -42,9 +42,9 @@ struct JournalWriter: Sendable {
 
     init(
         _ configuration: StoreConfiguration, directory: String, reader: SegmentReader, nextRecord: UInt64,
-        ends: [JournalSnapshot.Segment] = []
+        ends: [JournalSnapshot.End] = []
     ) {
-        self.ends = ends.map { JournalSnapshot.End(first: $0.first, bytes: $0.endBytes) }
+        self.ends = ends
         self.directory = directory
         self.reader = reader
         self.nextRecord = nextRecord

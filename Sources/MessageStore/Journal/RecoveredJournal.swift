@@ -22,11 +22,6 @@ struct RecoveredJournal: Sendable {
         index.forget(before: first)
     }
 
-    /// The snapshot of the state after `lastRecord`, still without segments.
-    func snapshot(through lastRecord: UInt64) -> JournalSnapshot {
-        JournalSnapshot(of: state, index: index, through: lastRecord)
-    }
-
     /// The messages whose delivery has not ended, in the order of their records.
     var undelivered: [JournalState.Message] { state.messages { !$0.isDelivered } }
     /// The messages with unfinished replies, in the order in which the replies were decided.

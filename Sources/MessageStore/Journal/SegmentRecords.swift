@@ -4,8 +4,6 @@ import BalloonPOSIX
 struct SegmentRecords: Sendable {
     private(set) var entries: [LocatedRecord] = []
     private(set) var scan: SegmentScan
-    /// The last record's end in the file and its checksum; nil when the segment has no records.
-    private(set) var end: JournalSnapshot.Segment?
     /// Whether a line with a correct checksum is not JSON; only another program can have written such a line.
     private(set) var isForeign = false
 
@@ -20,12 +18,6 @@ struct SegmentRecords: Sendable {
                 break
             }
             entries.append(record)
-        }
-        if let location = entries.last?.location {
-            let line = try file.read(at: Int(location.offset), count: Int(location.lengthBytes))
-            end = JournalSnapshot.Segment(
-                first: segment, endBytes: location.endBytes,
-                checksum: JournalLine.checksum(of: line[...]) ?? 0)
         }
         scan = lines.scan
     }

@@ -75,15 +75,17 @@ final class Snapshotter: Sendable {
     }
 
     /// Removes the temporary files of killed processes, and writes a snapshot if the start read many records.
-    func begin(_ recovered: JournalRecovery.Result) {
+    func begin(_ recovered: JournalRecovery) {
         file.removeTemporary()
         removeFiles(except: Set(recovered.state.index.files.map(\.name)))
         state.withLock { $0.messages = recovered.state.index.countInMemory }
         guard recovered.lastRecord >= recovered.covered + interval, held.damage.isWhole else { return }
         queue.async { [self] in
             let discards = state.withLock { $0.discards }
-            var snapshot = recovered.state.snapshot(through: recovered.lastRecord)
-            snapshot.segments = recovered.segments
+            guard let segments = file.segments(endingAt: recovered.segments) else { return }
+            var snapshot = JournalSnapshot(
+                of: recovered.state.state, index: recovered.state.index, through: recovered.lastRecord)
+            snapshot.segments = segments
             if let prepared = write(snapshot, discards) { _ = installNow(prepared) }
         }
     }

@@ -50,10 +50,7 @@ struct SnapshotTests {
         if !usesSnapshot, Directory.exists(copy.path + "/snapshot") {
             try Directory.remove(copy.path + "/snapshot")
         }
-        let configuration = copy.configuration
-        let result = try JournalRecovery.run(
-            directory: copy.journal, state: RecoveredJournal(configuration),
-            snapshot: SnapshotFile(configuration), logger: copy.log.logger)
+        let result = try JournalRecovery(copy.configuration, logger: copy.log.logger)
         if !usesSnapshot { #expect(result.covered == 0) }
         let recovered = result.state
         let state = recovered.state
@@ -77,11 +74,7 @@ struct SnapshotTests {
 
     private func isUsed(_ directory: StoreDirectory) throws -> Bool {
         let copy = try directory.copy()
-        let configuration = copy.configuration
-        return try JournalRecovery.run(
-            directory: copy.journal, state: RecoveredJournal(configuration),
-            snapshot: SnapshotFile(configuration), logger: copy.log.logger
-        ).covered > 0
+        return try JournalRecovery(copy.configuration, logger: copy.log.logger).covered > 0
     }
 
     @Test func `a start from a snapshot has the state of the whole journal`() async throws {
@@ -167,9 +160,7 @@ struct SnapshotTests {
         try await fill(directory)
         var configuration = directory.configuration
         configuration.maximumRememberedMessages = 7
-        let result = try JournalRecovery.run(
-            directory: directory.journal, state: RecoveredJournal(configuration),
-            snapshot: SnapshotFile(configuration), logger: directory.log.logger)
+        let result = try JournalRecovery(configuration, logger: directory.log.logger)
         #expect(result.covered == 0)
         #expect(directory.log.lines.contains { $0.contains("journal snapshot not used") })
     }
