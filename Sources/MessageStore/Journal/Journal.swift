@@ -19,11 +19,8 @@ final class Journal: Sendable {
 
     /// A request for a flush or for a new segment, with the completion of its caller.
     fileprivate struct Request: Sendable {
-        let rotates: Bool
-        /// Whether the current segment ends regardless of its age, if it has records.
-        var endsSegment = false
-        /// The records that the next segment must declare abandoned.
-        var abandoned: [ClosedRange<UInt64>] = []
+        /// Ends the current segment if the request asks for that; returns whether a new one must be written.
+        let begin: @Sendable (inout JournalWriter) -> Bool
         let completion: @Sendable () -> Void
     }
 
@@ -163,7 +160,7 @@ final class Journal: Sendable {
     /// When this returns, every record that was on disk before the call is in an ended segment.
     func endSegment() async {
         await withCheckedContinuation { continuation in
-            request(Request(rotates: false, endsSegment: true) { continuation.resume() })
+            request(Request(begin: { $0.endIfUsed() }, completion: { continuation.resume() }))
         }
     }
 
@@ -180,14 +177,14 @@ final class Journal: Sendable {
     ///
     /// The completion runs on the journal's queue.
     func rotate(completion: @escaping @Sendable () -> Void) {
-        request(Request(rotates: true, completion: completion))
+        request(Request(begin: { $0.endIfOld() }, completion: completion))
     }
 
     /// Requests that all waiting records are written, and returns at once.
     ///
     /// The completion runs on the journal's queue.
     func flush(completion: @escaping @Sendable () -> Void) {
-        request(Request(rotates: false, completion: completion))
+        request(Request(begin: { _ in false }, completion: completion))
     }
 
     /// Declares these records abandoned at the start of new segments, and waits until the declarations are on
@@ -196,7 +193,12 @@ final class Journal: Sendable {
         for start in stride(from: 0, to: records.count, by: AbandonedRecords.maximumRanges - 1) {
             let some = Array(records[start..<min(start + AbandonedRecords.maximumRanges - 1, records.count)])
             await withCheckedContinuation { continuation in
-                request(Request(rotates: false, abandoned: some) { continuation.resume() })
+                request(
+                    Request(
+                        begin: {
+                            $0.declare(some)
+                            return true
+                        }, completion: { continuation.resume() }))
             }
             if writer.withLock({ $0.withdraw() }) {
                 throw .notDurable(lastFailure ?? SystemError("fdatasync", code: 5))
@@ -248,24 +250,16 @@ final class Journal: Sendable {
     /// Writes batches until no caller waits, and completes the requests between them.
     private func drain() {
         while let (entries, requests) = waiting.withLock({ $0.nextBatch() }) {
-            let isRotated = begin(requests)
+            // Every request is begun, also when an earlier one ended the segment.
+            let isRotated = writer.withLock { writer in
+                requests.reduce(false) { isRotated, request in request.begin(&writer) || isRotated }
+            }
             // A new segment is written even without records, so that its first lines are on disk.
             if isRotated || !entries.isEmpty { commit(entries) }
             for request in requests { request.completion() }
         }
         rearm()
         prepare()
-    }
-
-    /// Ends the current segment when a request asks for it; returns whether a new segment must be written.
-    private func begin(_ requests: [Request]) -> Bool {
-        let abandoned = requests.flatMap(\.abandoned)
-        return writer.withLock { writer in
-            if requests.contains(where: \.endsSegment), writer.endIfUsed() { return true }
-            if abandoned.isEmpty { return requests.contains(where: \.rotates) && writer.endIfOld() }
-            writer.declare(abandoned)
-            return true
-        }
     }
 
     /// Preallocates the segment when no caller waits; a caller that arrives meanwhile waits until this ends.

@@ -149,10 +149,10 @@ struct JournalWriter: Sendable {
         return true
     }
 
-    /// Ends the current segment; the next one declares these records abandoned.
+    /// Ends the current segment; the next one also declares these records abandoned.
     mutating func declare(_ records: [ClosedRange<UInt64>]) {
         end()
-        declared = records
+        declared += records
     }
 
     /// Cancels a declaration that is not on disk yet; returns false when there is none.
