@@ -117,7 +117,7 @@ function textAndFiles(line, message, options) {
     body && (isEmoji(body) ? element("div", { class: "emoji", dir: "auto" }, body) : bubble(longText(body))),
     ...files(line, message, options),
     !body && !subject && list(message.attachments).length === 0 && bubble("(empty message)", "faint"),
-  ].filter(Boolean);
+  ];
 }
 
 const shownTypes = { "image/png": 1, "image/jpeg": 1, "image/jpg": 1, "image/gif": 1, "image/webp": 1 };

@@ -23,14 +23,14 @@ function quickReply(message, isFromCustomer) {
   const question = text(object(data["quick-reply"]).summaryText);
   const chosen = chosenChip(data);
   if (isFromCustomer || chosen) {
-    return [question && element("p", { class: "context", dir: "auto" }, `Answer to “${safe(question)}”`), bubble(safe(chosen || "Nothing chosen"))].filter(Boolean);
+    return [question && element("p", { class: "context", dir: "auto" }, `Answer to “${safe(question)}”`), bubble(safe(chosen || "Nothing chosen"))];
   }
   return [
     // Apple MSP API, "Quick Reply Message": the device shows this text in the notification only.
     question && element("p", { class: "context", dir: "auto" }, `Notification: “${safe(question)}”`),
     element("ul", { class: "chips", "aria-label": "Choices" },
       list(object(data["quick-reply"]).items).map((item) => element("li", { class: "chip", dir: "auto" }, safe(text(item.title))))),
-  ].filter(Boolean);
+  ];
 }
 
 function listPicker(message, isFromCustomer) {
@@ -48,7 +48,7 @@ function listPicker(message, isFromCustomer) {
   return [card("List picker", sections.map((section) => [
     element("p", { class: "section", dir: "auto" }, safe(text(section.title)), section.multipleSelection ? " (several)" : ""),
     element("ul", { class: "rows" }, items(section).map(row)),
-  ]).flat(), { title: text(received.title), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) })];
+  ]), { title: text(received.title), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) })];
 }
 
 function timePicker(message, isFromCustomer) {
@@ -77,7 +77,7 @@ function form(message, isFromCustomer) {
   return [card("Answered form", [element("dl", { class: "answers" }, list(dynamic.selections).map((page) => [
     element("dt", { dir: "auto" }, safe(text(page.title) || text(page.pageIdentifier))),
     element("dd", { dir: "auto" }, safe(list(page.items).map((item) => text(item.title) || text(item.value)).join(", ")) || "no answer"),
-  ]).flat())], { title: text(received.title) })];
+  ]))], { title: text(received.title) })];
 }
 
 /// The titles of the results that the server checked, for sign-ins that ended while a person had the conversation.
@@ -117,10 +117,8 @@ function applePay(message, isFromCustomer) {
 function app(message, isFromCustomer, line, options) {
   const { outer, received, reply, picture } = interaction(message);
   const name = text(outer.appName) || "App";
-  return [card(visible(name), [
-    [received.imageTitle, received.imageSubtitle, received.secondarySubtitle, received.tertiarySubtitle].map(text).filter(Boolean)
-      .map((part) => element("p", { class: "card-subtitle", dir: "auto" }, safe(part))),
-  ], { title: text(received.title) || text(reply.title), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) ?? (text(outer.appIcon) ? { data: outer.appIcon } : undefined) }), ...files(line, message, options)];
+  return [card(visible(name), [received.imageTitle, received.imageSubtitle, received.secondarySubtitle, received.tertiarySubtitle].map(text).filter(Boolean)
+    .map((part) => element("p", { class: "card-subtitle", dir: "auto" }, safe(part))), { title: text(received.title) || text(reply.title), subtitle: text(received.subtitle), picture: picture(received.imageIdentifier) ?? (text(outer.appIcon) ? { data: outer.appIcon } : undefined) }), ...files(line, message, options)];
 }
 
 function invitation(message, isFromCustomer) {
@@ -131,5 +129,5 @@ function invitation(message, isFromCustomer) {
   const parameters = Object.entries(object(notification.parameters)).slice(0, 20);
   return [card("Invitation", [element("dl", { class: "answers" }, parameters.map(([name, value]) => [
     element("dt", {}, visible(name)), element("dd", { dir: "auto" }, safe(text(value) || "…")),
-  ]).flat())], { title: text(notification.templateId) })];
+  ]))], { title: text(notification.templateId) })];
 }

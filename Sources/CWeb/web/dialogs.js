@@ -54,8 +54,8 @@ export function showKeys(listed) {
     single.checked = hasSingleKeys();
     single.addEventListener("change", () => remember("keys", single.checked ? "on" : "off"));
     return element("div", { class: "sheet-body" },
-      element("dl", { class: "keys" }, listed.flatMap(([key, meaning]) => [
-        element("dt", {}, key.split(" ").map((one) => [element("kbd", {}, one), " "]).flat()), element("dd", {}, meaning)])),
+      element("dl", { class: "keys" }, listed.map(([key, meaning]) => [
+        element("dt", {}, key.split(" ").map((one) => [element("kbd", {}, one), " "])), element("dd", {}, meaning)])),
       element("label", { class: "check", for: "single-keys" }, single, "Single letters work outside of text fields"),
       actions(button("Done", { class: "primary", "data-first": true }, () => finish(true))));
   });

@@ -1,5 +1,8 @@
 // Elements without markup: every text becomes a text node, so nothing that a customer writes is ever parsed.
 
+/// The children without those that are left out; a list in a list is one list.
+const shown = (children) => children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false && child !== "");
+
 /// Makes an element. `on` has the event listeners, an attribute that is false or undefined is left out, and texts
 /// become text nodes.
 export function element(name, attributes = {}, ...children) {
@@ -11,7 +14,7 @@ export function element(name, attributes = {}, ...children) {
       made.setAttribute(key, value === true ? "" : String(value));
     }
   }
-  made.append(...children.flat().filter((child) => child !== undefined && child !== null && child !== false && child !== ""));
+  made.append(...shown(children));
   return made;
 }
 
@@ -22,7 +25,7 @@ export function button(label, attributes, action) {
 
 /// Replaces the content of a node.
 export function fill(node, ...children) {
-  node.replaceChildren(...children.flat().filter((child) => child !== undefined && child !== null && child !== false && child !== ""));
+  node.replaceChildren(...shown(children));
 }
 
 /// Sets the text of a node only when it differs, so that a screen reader does not repeat it.

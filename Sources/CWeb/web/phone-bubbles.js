@@ -71,7 +71,7 @@ function chips(message, hasQuestion, actions) {
       button(safe(text(item.title) || "(no title)"), { class: "chip tap", dir: "auto" }, (event) => actions.choose(position, event.currentTarget))))),
     items.length > mostChips && rule(`A device shows ${mostChips} of these ${items.length} items.`),
     items.length < 2 && rule("A quick reply has 2 to 5 items."),
-  ].filter(Boolean);
+  ];
 }
 
 /// An answered question: one line with its answer, which opens nothing.

@@ -172,7 +172,7 @@ export class Detail {
   #headers(headers) {
     const entries = Array.isArray(headers) ? headers.map((one) => (Array.isArray(one) ? one : [one.name, one.value])) : Object.entries(object(headers));
     if (entries.length === 0) return element("p", { class: "hint" }, "No headers are kept.");
-    return element("dl", { class: "headers" }, entries.flatMap(([name, value]) => [element("dt", {}, visible(name)), element("dd", {}, visible(value))]));
+    return element("dl", { class: "headers" }, entries.map(([name, value]) => [element("dt", {}, visible(name)), element("dd", {}, visible(value))]));
   }
 
   #state({ before, after }, number) {

@@ -48,7 +48,7 @@ export function askProfile(session, place, customer) {
       element("datalist", { id: "zones" }, [...new Set(zones)].filter(Boolean).map((zone) => element("option", { value: zone }))),
       element("div", { class: "field-pair" }, field("intent", "Intent", { value: customer?.intent ?? "" }), field("group", "Group", { value: customer?.group ?? "" })),
       !customer && field("id", "Identifier of a returning customer", { placeholder: "urn:mbid:…", spellcheck: "false" }, "Leave it empty for a new customer.")),
-  ].filter(Boolean), async (values) => {
+  ], async (values) => {
     const changed = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value).trim()])
       .filter(([name, value]) => value !== "" || (customer && customer[name])));
     if (customer) await session.changeCustomer(changed); else await session.addCustomer({ ...(businesses.length === 1 ? { business: businesses[0].slug } : {}), ...changed });

@@ -33,7 +33,7 @@ export function formSheet({ matches, message, answer, body, title: sheetTitle })
     say(heading, safe(title));
     // The sheet's own title is not repeated.
     heading.hidden = !title || safe(title) === sheetTitle;
-    fill(body, heading, nodes.flat(), element("div", { class: "sheet-foot" }, buttons));
+    fill(body, heading, nodes, element("div", { class: "sheet-foot" }, buttons));
     body.scrollTop = 0;
   };
   const focusPage = () => (body.querySelector("[data-first]") ?? (heading.hidden ? body.querySelector("button") : heading))?.focus();
@@ -117,7 +117,7 @@ export function formSheet({ matches, message, answer, body, title: sheetTitle })
     body.onkeydown = null;
     draw("Summary", [
       form.isPrivate && element("p", { class: "hint" }, "Your answers are private."),
-      element("dl", { class: "answers summary" }, path.flatMap(({ page, positions, value }) => {
+      element("dl", { class: "answers summary" }, path.map(({ page, positions, value }) => {
         const prefix = text(page.type) === "input" && text(object(page.options).inputType) !== "multiline" && value ? text(object(page.options).prefixText) : "";
         const format = text(object(page.options).dateFormat) || undefined;
         const shown = positions ? positions.map((position) => text(list(page.items)[position]?.title)).join(", ") : text(page.type) === "datePicker" ? dateText(value, format) : prefix + value;

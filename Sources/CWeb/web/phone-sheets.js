@@ -97,7 +97,7 @@ function listPicker({ message, answer, body }) {
           item.missing && rule(`The message has no image “${visible(item.missing)}”.`)),
       ]))))),
     foot(submit),
-  ].flat();
+  ];
 }
 
 // Time picker
@@ -122,7 +122,7 @@ function timePicker({ message, customer, answer, body }) {
         slot.clash && element("small", { class: "clash" }, "Clashes with “Lunch” in the calendar"),
       ]))))),
     foot(submit),
-  ].flat();
+  ];
 }
 
 // Sign-in
@@ -158,7 +158,7 @@ function authentication({ message, answer, body }) {
       sendButton("Sign in", finish("success")),
       button("Sign-in fails", { class: "secondary wide" }, finish("failure")),
       isVersion2 && button("Cancel the sign-in", { class: "secondary wide" }, finish("cancel"))),
-  ].flat();
+  ];
 }
 
 // Apple Pay
@@ -270,7 +270,7 @@ function applePay({ message, answer, pay: operate, fail, body, finish }) {
     state,
     element("div", { class: "sheet-foot stack" }, sendButton("Pay", () => void pay("success")),
       button(isProcessed ? "Pay with a declined card" : "The payment fails", { class: "secondary wide" }, () => void pay("failure"))),
-  ].flat();
+  ];
 }
 
 // App and invitation
@@ -301,7 +301,7 @@ function invitation({ message, answer }) {
     element("p", { class: "card-title", dir: "auto" }, safe(text(parameters.brandName) || text(notification.templateId) || "A business")),
     element("p", { class: "hint" }, "would like to send you messages. After a refusal it cannot invite you again."),
     element("dl", { class: "answers" }, Object.entries(parameters).filter(([name]) => !["brandName", "brandLogo"].includes(name)).slice(0, 20)
-      .flatMap(([name, value]) => [element("dt", {}, visible(name)), element("dd", { dir: "auto" }, safe(text(value)))])),
+      .map(([name, value]) => [element("dt", {}, visible(name)), element("dd", { dir: "auto" }, safe(text(value)))])),
     logo && /noImage/iu.test(text(notification.templateId)) && rule("A template without image must have no brandLogo."),
     element("div", { class: "sheet-foot stack" },
       sendButton("Accept", () => void answer({ items: ["yes"] })),

@@ -325,7 +325,7 @@ export class Timeline {
     const mark = JSON.stringify([facts, story.record]);
     if (row.mark !== mark) {
       row.mark = mark;
-      fill(row.advice, facts.length > 0 && [...facts.map((one) => `${sentence(one)} `), story.record !== undefined && element("a", { href: `#/d/${story.record}`, "aria-label": `Show delivery ${story.record}` }, "Show the delivery")].filter(Boolean));
+      fill(row.advice, facts.length > 0 && [facts.map((one) => `${sentence(one)} `), story.record !== undefined && element("a", { href: `#/d/${story.record}`, "aria-label": `Show delivery ${story.record}` }, "Show the delivery")]);
       row.advice.hidden = facts.length === 0;
     }
     this.#drawMark(story);

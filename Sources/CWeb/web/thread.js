@@ -313,7 +313,7 @@ export class Thread {
         content(line, { download })),
       line.repeats && element("p", { class: "note" }, "The same choice again; it was not answered"),
       element("p", { class: `note${isFailure(line) ? " failure" : ""}` },
-        (isLast || isFailure(line) || line.state) && [element("time", { datetime: line.at }, when(line.at)), outcome(line)].filter(Boolean).flatMap((part, index) => (index ? [" · ", part] : [part])),
+        (isLast || isFailure(line) || line.state) && [element("time", { datetime: line.at }, when(line.at)), outcome(line)].filter(Boolean).map((part, index) => [index > 0 && " · ", part]),
         retry, drop),
       line.kind !== "text" && line.kind !== "unrecognized" && !line.state && raw(line.message));
   }
