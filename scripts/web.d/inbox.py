@@ -821,7 +821,7 @@ class Tests(Suite):
                 const titles = new Set();
                 for (const name of ["inbox", "thread", "composer", "dialogs", "alerts", "list", "customer", "saved", "report"]) {
                     const source = await (await fetch(new URL(`${name}.js`, base))).text();
-                    for (const [, title] of source.matchAll(/\\b(?:sheet|confirm|askNote)\\(["`]([^"`$]+)/gu)) titles.add(title.trim());
+                    for (const [, title] of source.matchAll(/\\b(?:sheet|confirm|ask)\\(["`]([^"`$]+)/gu)) titles.add(title.trim());
                 }
                 return { views: Object.values(list.views), modes: Object.values(composer.modes), offers: thread.offers, titles: [...titles],
                     changes: Object.fromEntries(Object.entries(thread.changes).map(([name, { label, ask }]) => [name, { label, asks: Boolean(ask) }])) };

@@ -1,6 +1,6 @@
 // Alerts to offers, to messages of one's own customers and to late answers, for the time while the page is not in front.
-import { actions, sheet } from "./dialogs.js";
-import { button, element, recall, remember } from "./dom.js";
+import { actions, done, sheet } from "./dialogs.js";
+import { element, recall, remember } from "./dom.js";
 
 const usual = { title: true, offers: true, own: true, late: true };
 
@@ -38,5 +38,5 @@ export function showAlerts() {
         remember("alerts", JSON.stringify({ ...alerts(), [name]: box.checked }));
       });
       return element("label", { class: "check", for: box.id }, box, label);
-    }), actions(button("Done", { class: "primary", "data-first": true }, () => finish(true)))));
+    }), actions(done(finish))));
 }

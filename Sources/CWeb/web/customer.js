@@ -1,6 +1,6 @@
 // Notes, names and tags, which people write about a customer. None of them is sent.
-import { actions, sheet } from "./dialogs.js";
-import { button, element } from "./dom.js";
+import { ask } from "./dialogs.js";
+import { element } from "./dom.js";
 import { safe, visible, when } from "./text.js";
 
 /// A line for people as an entry of the thread.
@@ -22,13 +22,8 @@ export function internalLine(line, author) {
 
 /// Asks for a note and writes it.
 export async function askForNote(id, desk) {
-  const text = await sheet("Write a note", (finish) => {
-    const note = element("textarea", { id: "internal-note", rows: 4, maxlength: 4000, dir: "auto", "data-first": true, required: true });
-    const form = element("form", { class: "sheet-body" }, element("label", { for: "internal-note" }, "Colleagues see it at this place of the thread. It is never sent."), note,
-      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, "Write")));
-    form.addEventListener("submit", (event) => { event.preventDefault(); finish(note.value.trim()); });
-    return form;
-  });
+  const note = element("textarea", { id: "internal-note", rows: 4, maxlength: 4000, dir: "auto", "data-first": true, required: true });
+  const text = await ask("Write a note", [element("label", { for: "internal-note" }, "Colleagues see it at this place of the thread. It is never sent."), note], "Write", () => note.value.trim());
   if (text) await desk.note(id, text);
 }
 
@@ -38,15 +33,10 @@ const tagsIn = (text) => [...new Set(text.split(",").map((tag) => tag.trim()).fi
 /// Asks for the name and the tags of a customer, and writes what was changed.
 export async function askForCustomer(id, desk) {
   const { customerName = "", tags = [] } = desk.conversations.get(id) ?? {};
-  const wanted = await sheet("Customer", (finish) => {
-    const name = element("input", { id: "customer-name", maxlength: 100, dir: "auto", value: customerName, "data-first": true, autocomplete: "off" });
-    const list = element("input", { id: "customer-tags", dir: "auto", value: tags.join(", "), autocomplete: "off", "aria-describedby": "tags-hint" });
-    const form = element("form", { class: "sheet-body" }, element("label", { for: "customer-name" }, "Name"), name, element("label", { for: "customer-tags" }, "Tags"), list,
-      element("p", { class: "hint", id: "tags-hint" }, "With commas between them. The search finds names and tags."),
-      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, "Save")));
-    form.addEventListener("submit", (event) => { event.preventDefault(); finish({ name: name.value.trim(), tags: tagsIn(list.value) }); });
-    return form;
-  });
+  const name = element("input", { id: "customer-name", maxlength: 100, dir: "auto", value: customerName, "data-first": true, autocomplete: "off" });
+  const list = element("input", { id: "customer-tags", dir: "auto", value: tags.join(", "), autocomplete: "off", "aria-describedby": "tags-hint" });
+  const wanted = await ask("Customer", [element("label", { for: "customer-name" }, "Name"), name, element("label", { for: "customer-tags" }, "Tags"), list,
+    element("p", { class: "hint", id: "tags-hint" }, "With commas between them. The search finds names and tags.")], "Save", () => ({ name: name.value.trim(), tags: tagsIn(list.value) }));
   if (!wanted) return;
   const change = {
     ...(wanted.name !== customerName && { name: wanted.name }),

@@ -1,7 +1,8 @@
 // Sheets: questions before a change, and the list of keys. They are <dialog> elements, which keep the focus and close
 // on Escape.
-import { button, element, icon, recall, remember } from "./dom.js";
+import { button, element, icon, remember, say } from "./dom.js";
 import { hasSingleKeys } from "./frame.js";
+import { visible } from "./text.js";
 
 /// Shows a sheet, and resolves with what `finish` was called with; undefined when it was dismissed. `place` moves the dialog
 /// and returns what ends the moving.
@@ -40,11 +41,30 @@ export function actions(...buttons) {
   return element("div", { class: "actions" }, buttons);
 }
 
+/// The button that dismisses a sheet.
+export function cancel(finish) { return button("Cancel", { class: "secondary" }, () => finish(undefined)); }
+
+/// The button that ends a sheet which asks nothing.
+export function done(finish) { return button("Done", { class: "primary", "data-first": true }, () => finish(true)); }
+
+/// Asks with a form. Resolves with what `send(values)` returns, or true, when the form is sent; the sentence of an error that `send`
+/// throws is shown, and the sheet stays. `more(finish)` makes a further button, `submit` has attributes of the button that sends.
+export function ask(title, nodes, label, send, { place, more, submit } = {}) {
+  return sheet(title, (finish) => {
+    const problem = element("p", { class: "failure", role: "alert" });
+    const form = element("form", { class: "sheet-body" }, nodes, problem, actions(more?.(finish), cancel(finish), element("button", { class: "primary", ...submit }, label)));
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      say(problem, "");
+      try { finish(await send?.(Object.fromEntries(new FormData(form))) ?? true); } catch (error) { say(problem, visible(error.message)); }
+    });
+    return form;
+  }, { place });
+}
+
 /// Asks for confirmation of a change that a colleague or the customer notices.
 export function confirm(title, text, label, { isDanger = false } = {}) {
-  return sheet(title, (finish) => element("div", { class: "sheet-body" }, element("p", { dir: "auto" }, text),
-    actions(button("Cancel", { class: "secondary" }, () => finish(undefined)),
-      button(label, { class: isDanger ? "primary danger" : "primary", "data-first": !isDanger }, () => finish(true)))));
+  return ask(title, element("p", { dir: "auto" }, text), label, undefined, { submit: isDanger ? { class: "primary danger" } : { "data-first": true } });
 }
 
 /// Lists the keys; single keys can be switched off, because speech input could press them by accident.
@@ -57,6 +77,6 @@ export function showKeys(listed) {
       element("dl", { class: "keys" }, listed.map(([key, meaning]) => [
         element("dt", {}, key.split(" ").map((one) => [element("kbd", {}, one), " "])), element("dd", {}, meaning)])),
       element("label", { class: "check", for: "single-keys" }, single, "Single letters work outside of text fields"),
-      actions(button("Done", { class: "primary", "data-first": true }, () => finish(true))));
+      actions(done(finish)));
   });
 }

@@ -2,7 +2,7 @@
 import { alerts, alertTo, showAlerts } from "./alerts.js";
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
-import { actions, sheet, showKeys } from "./dialogs.js";
+import { ask, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
@@ -90,14 +90,9 @@ function showSignIn(message = "", name = "") {
 
 /// Asks for the text that customers are sent while nobody answers.
 function askClosedText() {
-  return sheet("Close the help desk", (finish) => {
-    const text = element("input", { id: "closed-text", maxlength: 500, dir: "auto", "data-first": true, required: true, placeholder: "We are back at 9." });
-    const form = element("form", { class: "sheet-body" },
-      element("label", { for: "closed-text" }, "Customers who ask for a person are told this instead of the usual text."), text,
-      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, "Close")));
-    form.addEventListener("submit", (event) => { event.preventDefault(); finish({ text: text.value.trim() }); });
-    return form;
-  });
+  const text = element("input", { id: "closed-text", maxlength: 500, dir: "auto", "data-first": true, required: true, placeholder: "We are back at 9." });
+  return ask("Close the help desk", [element("label", { for: "closed-text" }, "Customers who ask for a person are told this instead of the usual text."), text], "Close",
+    () => ({ text: text.value.trim() }));
 }
 
 function signOut(desk, message, name) {

@@ -1,6 +1,6 @@
 // One delivery in every part: message, stages, attempts, replies, headers, problems, state; copies and replay.
 import { list, object } from "./bubbles.js";
-import { actions, sheet } from "./dialogs.js";
+import { actions, cancel, done, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { deviceContent } from "./phone-bubbles.js";
 import { refusalOf } from "./phone-session.js";
@@ -191,7 +191,7 @@ export class Detail {
         const area = element("textarea", { rows: 10, class: "code-field", readonly: true, "data-first": true, "aria-label": "Text to copy" });
         area.value = text;
         area.addEventListener("focus", () => area.select());
-        return element("div", { class: "sheet-body" }, element("p", {}, "The browser does not allow copying. Press Ctrl C."), area, actions(button("Done", { class: "primary" }, () => finish(true))));
+        return element("div", { class: "sheet-body" }, element("p", {}, "The browser does not allow copying. Press Ctrl C."), area, actions(done(finish)));
       });
     }
   }
@@ -213,7 +213,7 @@ export class Detail {
         list(run.stderr, "string").length > 0 && code(`Output of call ${index + 1}`, list(run.stderr, "string")),
         list(run.replies).map((one) => element("div", { class: "trial-reply" }, this.#shownAndRaw({ kind: one.kind, direction: "outbound", message: object(one.message) }))),
         list(run.replies).length > 0 && send(index)));
-      return element("div", { class: "sheet-body" }, state, runs, actions(button("Done", { class: "primary", "data-first": true }, () => finish(true))));
+      return element("div", { class: "sheet-body" }, state, runs, actions(done(finish)));
     });
   }
 
@@ -251,7 +251,7 @@ export class Detail {
       check();
       return element("div", { class: "sheet-body" }, element("label", { for: "replay-json" }, "Message"), area, state,
         element("label", { for: "replay-times" }, "Times"), times,
-        element("label", { for: "replay-to" }, "To another handler"), to, element("p", { class: "hint", id: "replay-to-hint" }, "A program or a URL. Its replies are shown first. Leave it empty to post the message to the webhook."), secretField, actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), submit));
+        element("label", { for: "replay-to" }, "To another handler"), to, element("p", { class: "hint", id: "replay-to-hint" }, "A program or a URL. Its replies are shown first. Leave it empty to post the message to the webhook."), secretField, actions(cancel(finish), submit));
     });
     if (!wanted) return undefined;
     const path = `/dev/v1/deliveries/${encodeURIComponent(this.#record)}/replay`;

@@ -1,5 +1,5 @@
 // Sheets of the page: a customer's profile, the levers, and the rules of the simulated gateway.
-import { actions, confirm, sheet, showKeys } from "./dialogs.js";
+import { actions, ask, confirm, sheet, showKeys } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { noLevers } from "./phone-session.js";
 import { visible } from "./text.js";
@@ -17,28 +17,11 @@ function choose(name, label, options, value) {
   return element("div", { class: "field" }, element("label", { for: `field-${name}` }, label), select);
 }
 
-/// A sheet with a form; `submit(values)` may throw a `Problem`, whose sentence is shown. `place` puts it on the phone.
-function formSheet(title, place, label, nodes, submit, extra) {
-  return sheet(title, (finish) => {
-    const problem = element("p", { class: "failure", role: "alert" });
-    const form = element("form", { class: "sheet-body" }, nodes, problem, actions(extra?.(finish), button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, label)));
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      fill(problem);
-      try {
-        await submit(Object.fromEntries(new FormData(form)), form);
-        finish(true);
-      } catch (error) { say(problem, visible(error.message)); }
-    });
-    return form;
-  }, { place });
-}
-
 /// Adds a customer (`customer` is absent) or changes one.
 export function askProfile(session, place, customer) {
   const businesses = session.info.businesses;
   const zones = ["", "UTC", Intl.DateTimeFormat().resolvedOptions().timeZone, "Europe/Berlin", "America/New_York", "Asia/Tokyo"];
-  return formSheet(customer ? "Profile of the customer" : "New customer", place, customer ? "Save" : "Add", [
+  return ask(customer ? "Profile of the customer" : "New customer", [
     field("name", "Name", { value: customer?.name ?? "", "data-first": true, placeholder: `Customer ${session.customers.length + 1}` }),
     !customer && businesses.length > 1 && choose("business", "Business", businesses.map((one) => [one.slug, visible(one.name || one.slug)]), businesses[0].slug),
     choose("device", "Device", session.info.devices.map((one) => [one, deviceNames[one] ?? visible(one)]), customer?.device ?? session.info.devices[0]),
@@ -48,17 +31,17 @@ export function askProfile(session, place, customer) {
       element("datalist", { id: "zones" }, [...new Set(zones)].filter(Boolean).map((zone) => element("option", { value: zone }))),
       element("div", { class: "field-pair" }, field("intent", "Intent", { value: customer?.intent ?? "" }), field("group", "Group", { value: customer?.group ?? "" })),
       !customer && field("id", "Identifier of a returning customer", { placeholder: "urn:mbid:…", spellcheck: "false" }, "Leave it empty for a new customer.")),
-  ], async (values) => {
+  ], customer ? "Save" : "Add", async (values) => {
     const changed = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value).trim()])
       .filter(([name, value]) => value !== "" || (customer && customer[name])));
     if (customer) await session.changeCustomer(changed); else await session.addCustomer({ ...(businesses.length === 1 ? { business: businesses[0].slug } : {}), ...changed });
-  });
+  }, { place });
 }
 
 /// Changes how the next messages are posted.
 export function askLevers(session, place) {
   const { levers } = session;
-  return formSheet("Levers", place, "Use", [
+  return ask("Levers", [
     element("p", { class: "hint" }, "They change how messages and answers of the phone reach the webhook, until they are set back."),
     choose("payload", "Content", [["auto", "As Apple decides"], ["reference", "By reference"], ["plain", "Plain"]], levers.payload),
     choose("token", "Token of the request", [["valid", "Valid"], ["wrong", "For another MSP"], ["expired", "Expired"], ["missing", "Missing"]], levers.token),
@@ -67,9 +50,9 @@ export function askLevers(session, place) {
       field("devices", "Devices that send it", { type: "number", min: 1, max: 2, value: levers.devices, required: true })),
     choose("order", "Order", [["given", "As written"], ["shuffled", "Shuffled: each line of a text is a message"]], levers.order),
     field("delayMilliseconds", "Delay in milliseconds", { type: "number", min: 0, max: 20_000, value: levers.delayMilliseconds, required: true }),
-  ], async (values) => {
+  ], "Use", (values) => {
     session.levers = { payload: values.payload, token: values.token, order: values.order, times: Number(values.times), devices: Number(values.devices), delayMilliseconds: Number(values.delayMilliseconds) };
-  }, (finish) => button("Set back", { class: "secondary" }, () => { session.levers = { ...noLevers }; finish(true); }));
+  }, { place, more: (finish) => button("Set back", { class: "secondary" }, () => { session.levers = { ...noLevers }; finish(true); }) });
 }
 
 /// Slows, stops, restarts or kills the handler of the chosen customer's business.
@@ -92,10 +75,10 @@ export async function askHandler(session, place) {
   const act = (label, action) => button(label, { class: "secondary compact" }, () => void change({ do: action() }).catch(() => {}));
   const stop = act("Stop", () => (handler.stopped ? "start" : "stop"));
   draw();
-  return formSheet(`Handler of ${visible(handler.business)}`, place, "Use", [
+  return ask(`Handler of ${visible(handler.business)}`, [
     state, element("div", { class: "sheet-tools" }, stop, act("Restart", () => "restart"), act("Kill", () => "kill")), problem,
     field("delaySeconds", "Delay of each call in seconds", { type: "number", min: 0, max: 600, step: "any", value: handler.delaySeconds, required: true, "data-first": true }, "The delay is part of the handler's time limit."),
-  ], (values) => change({ delaySeconds: Number(values.delaySeconds) }));
+  ], "Use", (values) => change({ delaySeconds: Number(values.delaySeconds) }), { place });
 }
 
 /// The faults of the gateway: name, sentence, label of the number (none: it has none), and its first value.

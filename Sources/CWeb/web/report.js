@@ -1,5 +1,5 @@
 // The report about ended conversations: a table with a bar for each row, and CSV.
-import { actions, sheet } from "./dialogs.js";
+import { actions, done, sheet } from "./dialogs.js";
 import { button, element, fill } from "./dom.js";
 import { visible } from "./text.js";
 
@@ -62,6 +62,6 @@ export function showReport(desk, failed) {
     for (const field of [period, by]) field.addEventListener("change", () => void draw());
     void draw();
     return element("div", { class: "sheet-body wide-sheet" }, element("div", { class: "work" }, period, by), place,
-      actions(button("Save as CSV", { class: "secondary" }, () => void save()), button("Done", { class: "primary", "data-first": true }, () => finish(true))));
+      actions(button("Save as CSV", { class: "secondary" }, () => void save()), done(finish)));
   });
 }

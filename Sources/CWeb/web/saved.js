@@ -1,7 +1,7 @@
 // Saved replies: the list in which one is chosen, and the form that writes one.
 import { content } from "./cards.js";
 import { Problem } from "./api.js";
-import { actions, sheet } from "./dialogs.js";
+import { actions, ask, sheet } from "./dialogs.js";
 import { button, element, fill } from "./dom.js";
 import { randomUUID } from "./desk.js";
 import { customerName, safe, visible } from "./text.js";
@@ -61,9 +61,8 @@ export async function chooseSaved(desk, one, draft) {
   const names = { customer: one.customerName ?? "", person: desk.me.name, business: desk.businesses.find(({ slug }) => slug === desk.business)?.name ?? "" };
   const { text, message, kind, title } = filled(chosen.reply, names);
   if (text) return { text: text.replace(/ +([,.!?])/gu, "$1"), attachments: chosen.reply.attachments ?? [] };
-  const isSure = await sheet(title, (finish) => element("div", { class: "sheet-body" }, element("p", {}, `${customerName(one.customer, one.customerName)} gets this message:`),
-    element("div", { class: "line own" }, content({ kind, message, direction: "outbound" }, {})),
-    actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), button("Send", { class: "primary", "data-first": true }, () => finish(true)))));
+  const isSure = await ask(title, [element("p", {}, `${customerName(one.customer, one.customerName)} gets this message:`),
+    element("div", { class: "line own" }, content({ kind, message, direction: "outbound" }))], "Send", undefined, { submit: { "data-first": true } });
   return isSure ? { message: renewed(message) } : undefined;
 }
 
@@ -72,16 +71,12 @@ const kinds = { quickReply: "Quick reply", listPicker: "List picker", timePicker
 /// Saves what the composer has under a title.
 async function save(desk, one, draft) {
   const queue = desk.queueOf(one);
-  const wanted = await sheet("Save a reply", (finish) => {
-    const title = element("input", { id: "saved-title", maxlength: 100, dir: "auto", required: true, autocomplete: "off", "data-first": true });
-    const only = element("input", { type: "checkbox", id: "saved-queue" });
-    const form = element("form", { class: "sheet-body" }, element("label", { for: "saved-title" }, "Title"), title,
-      queue && element("label", { class: "check", for: "saved-queue" }, only, `Only for the queue ${visible(queue.name)}`),
-      element("p", { class: "hint" }, "{customer}, {person} and {business} become names when the reply is chosen."),
-      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), element("button", { class: "primary" }, "Save")));
-    form.addEventListener("submit", (event) => { event.preventDefault(); finish({ title: title.value.trim(), ...(only.checked && { queue: queue.id }) }); });
-    return form;
-  });
+  const title = element("input", { id: "saved-title", maxlength: 100, dir: "auto", required: true, autocomplete: "off", "data-first": true });
+  const only = element("input", { type: "checkbox", id: "saved-queue" });
+  const wanted = await ask("Save a reply", [element("label", { for: "saved-title" }, "Title"), title,
+    queue && element("label", { class: "check", for: "saved-queue" }, only, `Only for the queue ${visible(queue.name)}`),
+    element("p", { class: "hint" }, "{customer}, {person} and {business} become names when the reply is chosen.")], "Save",
+  () => ({ title: title.value.trim(), ...(only.checked && { queue: queue.id }) }));
   if (!wanted?.title) return undefined;
   const id = idOf(wanted.title);
   if ((await desk.readSaved()).some((reply) => reply.id === id)) throw new Problem("conflict", "A saved reply has this title already.");

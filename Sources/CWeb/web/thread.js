@@ -3,7 +3,7 @@ import { isFailure, isShown, raw, summary } from "./bubbles.js";
 import { content } from "./cards.js";
 import { Composer, missing } from "./composer.js";
 import { askForCustomer, askForNote, internalLine } from "./customer.js";
-import { actions, confirm, sheet } from "./dialogs.js";
+import { ask, confirm, sheet } from "./dialogs.js";
 import { button, element, fill, icon, say } from "./dom.js";
 import { age, sentence } from "./list.js";
 import { placed } from "./reactions.js";
@@ -439,7 +439,8 @@ async function askTransfer(one, desk) {
   const places = [{}, ...desk.queues.map((queue) => ({ label: queue.name, queue: queue.id })), ...persons.map((person) => ({ label: person.name ?? person.id, person }))];
   const to = element("select", { id: "to-queue" }, places.map(({ label }, place) => element("option", { value: place }, label ? visible(label) : "The next person")));
   const choice = places.length > 1 ? [element("label", { for: "to-queue" }, "To"), to] : [];
-  return askNote("Transfer the conversation", "It waits in the queue for the next person.", "Note for the next person (optional)", "Transfer", choice, () => places[to.value || 0]);
+  return ask("Transfer the conversation", [element("p", {}, "It waits in the queue for the next person."), choice, noteField("Note for the next person (optional)")], "Transfer",
+    ({ note }) => ({ note: note.trim(), ...places[to.value || 0] }));
 }
 
 /// Asks until when a conversation is put aside.
@@ -451,14 +452,12 @@ function askSnooze(one, desk) {
     times.map(([label, time], index) => button(label, { class: "secondary wide", "data-first": index === 0 }, () => finish({ until: time?.toISOString() })))));
 }
 
-function askRelease() { return askNote("Release to the bot", "The bot answers the customer's next message.", "Note for the record (optional)", "Release"); }
+function askRelease() {
+  return ask("Release to the bot", [element("p", {}, "The bot answers the customer's next message."), noteField("Note for the record (optional)")], "Release", ({ note }) => ({ note: note.trim() }));
+}
 
-function askNote(title, text, label, action, more = [], chosen = () => ({})) {
-  return sheet(title, (finish) => {
-    const note = element("textarea", { id: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true });
-    return element("div", { class: "sheet-body" }, element("p", {}, text), more, element("label", { for: "note" }, label), note,
-      actions(button("Cancel", { class: "secondary" }, () => finish(undefined)), button(action, { class: "primary" }, () => finish({ note: note.value.trim(), ...chosen() }))));
-  });
+function noteField(label) {
+  return [element("label", { for: "note" }, label), element("textarea", { id: "note", name: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true })];
 }
 
 function isSameGroup(a, b) {
