@@ -1,6 +1,6 @@
 // Renders texts, files and pictures as Apple's Messages app shows them, and reads the parts of a message.
 import { element, fill, icon } from "./dom.js";
-import { isEmoji, link, linked, safe, size, visible, visibleLines, webAddress } from "./text.js";
+import { isEmoji, link, linked, safe, size, visible, webAddress } from "./text.js";
 
 const shortTextLength = 4_000;
 const longTextLength = 200_000;
@@ -236,7 +236,7 @@ export function raw(message) {
   const write = () => {
     if (code.textContent) return;
     const json = JSON.stringify(message, null, 2);
-    code.textContent = visibleLines(json.slice(0, shortJSONLength)) + (json.length > shortJSONLength ? `\n… ${json.length} characters` : "");
+    code.textContent = visible(json.slice(0, shortJSONLength)) + (json.length > shortJSONLength ? `\n… ${json.length} characters` : "");
   };
   return element("details", { class: "raw", on: { toggle: write } }, element("summary", {}, "Details"), code);
 }

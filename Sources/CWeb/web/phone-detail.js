@@ -5,7 +5,7 @@ import { button, element, fill, icon, say } from "./dom.js";
 import { deviceContent } from "./phone-bubbles.js";
 import { refusalOf } from "./phone-session.js";
 import { duration, stageContent, stageTone } from "./phone-timeline.js";
-import { size, visible, visibleLines, when } from "./text.js";
+import { size, visible, when } from "./text.js";
 
 const mostJSON = 400_000;
 const json = (value) => JSON.stringify(value, null, 2) ?? "";
@@ -46,7 +46,7 @@ export function jsonWithProblems(value, problems = []) {
 }
 
 /// Lines of output or of JSON, which the keys can scroll.
-function code(label, lines) { return element("pre", { class: "code", tabindex: 0, "aria-label": label }, visibleLines(lines.join("\n"))); }
+function code(label, lines) { return element("pre", { class: "code", tabindex: 0, "aria-label": label }, visible(lines.join("\n"))); }
 
 export class Detail {
   #session;

@@ -70,13 +70,11 @@ const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u20
 const overrides = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202d\u202e]/gu;
 const named = (character) => `[U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
 
-/// A name with its invisible and direction-changing characters shown, so that `exe.jpg` cannot be a reversed `gpj.exe`.
+/// A name with its invisible and direction-changing characters shown, so that `exe.jpg` cannot be a reversed `gpj.exe`. Tabs and
+/// the ends of lines stay.
 export function visible(name) {
   return String(name).replace(controls, named);
 }
-
-/// A text of several lines with its invisible and direction-changing characters shown.
-export function visibleLines(text) { return text.split("\n").map(visible).join("\n"); }
 
 /// A message in which characters that reverse text are made visible; those that Arabic and Hebrew need stay as they
 /// are.
