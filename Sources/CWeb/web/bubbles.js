@@ -73,15 +73,14 @@ export function bubble(children, extra = "") {
 }
 
 /// A bubble with a heading, as Messages shows interactive messages.
-export function card(label, children, { title, subtitle, picture, trail } = {}) {
+export function card(label, children, { title, subtitle, picture } = {}) {
   return element("div", { class: "bubble card" },
     picture && pictureOf(picture),
     element("div", { class: "card-body" },
       element("p", { class: "card-label" }, label),
       title && element("p", { class: "card-title", dir: "auto" }, safe(title)),
       subtitle && element("p", { class: "card-subtitle", dir: "auto" }, safe(subtitle)),
-      children),
-    trail);
+      children));
 }
 
 export function longText(body) {

@@ -55,9 +55,9 @@ export function openSheet(entry, customer, { send, pay, matches, place }) {
 }
 
 /// The row of buttons under a sheet's content.
-export function foot(...buttons) { return element("div", { class: "sheet-foot" }, buttons); }
+function foot(...buttons) { return element("div", { class: "sheet-foot" }, buttons); }
 
-export function sendButton(label, action) { return button(label, { class: "primary wide" }, action); }
+function sendButton(label, action) { return button(label, { class: "primary wide" }, action); }
 
 /// The button that sends the chosen items of a picker; Enter on an item presses it, as in a form.
 function picker(body, titles, answer) {
@@ -73,8 +73,8 @@ function picker(body, titles, answer) {
   return submit;
 }
 
-function choice(type, name, position, content, extra = "") {
-  return element("li", {}, element("label", { class: `choice ${extra}`.trim() },
+function choice(type, name, position, content) {
+  return element("li", {}, element("label", { class: "choice" },
     element("input", { type, name, value: position }), element("span", { class: "choice-words", dir: "auto" }, content)));
 }
 
