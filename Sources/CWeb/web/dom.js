@@ -28,6 +28,24 @@ export function fill(node, ...children) {
   node.replaceChildren(...shown(children));
 }
 
+const versions = new WeakMap();
+
+/// Replaces the content of a node by what `make` returns, only when `version` differs from that of the last call, so that the focus
+/// inside stays and a screen reader repeats nothing; returns whether it did.
+export function refill(node, version, make) {
+  const text = JSON.stringify(version ?? null);
+  if (versions.get(node) === text) return false;
+  versions.set(node, text);
+  fill(node, make());
+  return true;
+}
+
+/// Sets the options of a select, each a value and a text, and chooses one; equal options stay, so that an open select does too.
+export function setOptions(select, options, chosen) {
+  refill(select, options, () => options.map(([value, text]) => element("option", { value }, text)));
+  select.value = chosen;
+}
+
 /// Sets the text of a node only when it differs, so that a screen reader does not repeat it.
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;

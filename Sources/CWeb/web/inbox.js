@@ -3,7 +3,7 @@ import { alerts, alertTo, showAlerts } from "./alerts.js";
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
 import { ask, showKeys } from "./dialogs.js";
-import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
+import { button, element, fill, recall, remember, say, setOptions, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
 import { visible, when } from "./text.js";
@@ -183,14 +183,9 @@ function show(desk, session, isKept) {
   });
   const drawHead = () => {
     const current = desk.businesses.find((one) => one.slug === desk.business);
-    const names = desk.businesses.map((one) => visible(one.name || one.slug));
-    if (business.dataset.names !== names.join("\n")) {
-      business.dataset.names = names.join("\n");
-      fill(business, desk.businesses.map((one, index) => element("option", { value: one.slug }, names[index])));
-    }
-    business.value = desk.business;
-    business.hidden = names.length < 2;
-    businessName.classList.toggle("visually-hidden", names.length > 1);
+    setOptions(business, desk.businesses.map((one) => [one.slug, visible(one.name || one.slug)]), desk.business);
+    business.hidden = desk.businesses.length < 2;
+    businessName.classList.toggle("visually-hidden", !business.hidden);
     say(businessName, visible(current?.name || desk.business));
     openSwitch.hidden = !desk.people;
     openSwitch.disabled = !desk.supervises;

@@ -1,7 +1,7 @@
 // The list of conversations with the views queue, mine and all. An update reuses the rows' elements, so that it never
 // moves the focus.
 import { isFailure } from "./bubbles.js";
-import { button, element, fill, say } from "./dom.js";
+import { button, element, refill, say, setOptions } from "./dom.js";
 import { customerName, safe, visible, when } from "./text.js";
 
 const empty = {
@@ -109,12 +109,10 @@ export class List {
   #drawOffer() {
     const one = this.#desk.offered()[0];
     this.#offer.hidden = !one;
-    if (this.#offer.dataset.id === (one?.id ?? "")) return;
-    this.#offer.dataset.id = one?.id ?? "";
     const answer = (action, opens) => async () => {
       try { await action(one.id); if (opens) this.#open(one.id); } catch (error) { this.#desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })); }
     };
-    fill(this.#offer, one && [element("span", { class: "row-text" }, `${customerName(one.customer, one.customerName)} is offered to you`),
+    refill(this.#offer, one?.id, () => one && [element("span", { class: "row-text" }, `${customerName(one.customer, one.customerName)} is offered to you`),
       button("Accept", { class: "primary" }, answer((id) => this.#desk.claim(id), true)), button("Decline", { class: "secondary" }, answer((id) => this.#desk.decline(id)))]);
   }
 
@@ -161,20 +159,13 @@ export class List {
     this.#state.hidden = desk.view !== "all";
     this.#work.hidden = desk.view !== "queue" || (desk.list().length === 0 && !desk.queue);
     this.#queue.hidden = desk.queues.length === 0;
-    const queues = [["", "All queues"], ...desk.queues.map(({ id, name }) => [id, visible(name)])];
-    if (this.#queue.dataset.shown !== JSON.stringify(queues)) {
-      this.#queue.dataset.shown = JSON.stringify(queues);
-      fill(this.#queue, queues.map(([value, name]) => element("option", { value }, name)));
-    }
-    this.#queue.value = desk.queue;
+    setOptions(this.#queue, [["", "All queues"], ...desk.queues.map(({ id, name }) => [id, visible(name)])], desk.queue);
     const shown = desk.list().slice(0, mostRows);
     this.#place(shown);
     const isSearch = desk.view === "all" && (desk.filter.q || desk.filter.state);
     const [title, hint] = empty[isSearch ? "found" : desk.view];
     this.#note.hidden = shown.length > 0 || desk.isLoading || desk.connection === "connecting";
-    if (!this.#note.hidden && this.#note.firstChild?.textContent !== title) {
-      fill(this.#note, element("p", { class: "empty-title" }, title), element("p", {}, hint));
-    }
+    if (!this.#note.hidden) refill(this.#note, title, () => [element("p", { class: "empty-title" }, title), element("p", {}, hint)]);
     this.#more.hidden = desk.view !== "all" || !desk.all.next || shown.length === 0 || shown.length === mostRows;
     const searched = desk.view === "all" && desk.all.searched !== undefined ? `, ${desk.all.searched} searched` : "";
     say(this.#status, desk.isLoading ? "Loading" : `${shown.length} conversations${searched}`);
@@ -222,7 +213,7 @@ export class List {
     const desk = this.#desk;
     const isUnread = desk.unread.has(one.id);
     const isCurrent = one.id === desk.selected;
-    if (isCurrent) row.open.setAttribute("aria-current", "true"); else row.open.removeAttribute("aria-current");
+    row.open.ariaCurrent = isCurrent ? "true" : null;
     row.open.classList.toggle("unread", isUnread);
     fillText(row.unread, isUnread ? "Unread" : "");
     say(row.name, customerName(one.customer, one.customerName));

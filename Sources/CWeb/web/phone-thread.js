@@ -1,6 +1,6 @@
 // The phone: the business at the top, bubbles, typing dots, and the field for a message.
 import { isShown, summary } from "./bubbles.js";
-import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
+import { button, element, fill, icon, refill, say, whenNeeded } from "./dom.js";
 import { deviceContent, nameOf, opensSheet } from "./phone-bubbles.js";
 import { refusalOf } from "./phone-session.js";
 import { dayOf, visible, when } from "./text.js";
@@ -25,7 +25,8 @@ export class PhoneScreen {
   #handler = element("p", { class: "contact-handler" });
   #lines = element("div", { class: "lines", role: "log", "aria-label": "Messages" });
   #earlier = button("Earlier messages", { class: "plain more", hidden: true }, () => void this.#readEarlier());
-  #empty = element("div", { class: "empty" });
+  #empty = element("div", { class: "empty" }, element("p", { class: "empty-title" }, "You are the customer"), element("p", {}, "Only a customer begins a conversation. Write “hi”, and the business answers here."),
+    button("Write “hi”", { class: "chip tap" }, () => { this.#text.value = "hi"; this.#text.focus(); void this.#sendText(); }));
   #typing = element("div", { class: "typing", hidden: true }, element("span", { class: "dots", "aria-hidden": "true" }, element("i"), element("i"), element("i")));
   #status = element("p", { class: "visually-hidden", role: "status" });
   #scroll;
@@ -109,15 +110,11 @@ export class PhoneScreen {
   // The thread
 
   #draw() {
-    const { entries, pending, isLoading, hasEarlier, selected, customer } = this.#session;
+    const { entries, pending, isLoading, hasEarlier, selected } = this.#session;
     this.#lines.setAttribute("aria-busy", String(isLoading));
     this.#earlier.hidden = !hasEarlier || entries.length === 0;
     const shown = [...entries, ...pending].filter((entry) => isShown({ ...entry.line, kind: entry.kind }));
     this.#empty.hidden = shown.length > 0 || isLoading;
-    if (!this.#empty.hidden && !this.#empty.hasChildNodes()) {
-      fill(this.#empty, element("p", { class: "empty-title" }, "You are the customer"), element("p", {}, "Only a customer begins a conversation. Write “hi”, and the business answers here."),
-        button("Write “hi”", { class: "chip tap" }, () => { this.#text.value = "hi"; this.#text.focus(); void this.#sendText(); }));
-    }
     this.#delete.hidden = shown.length === 0 || shown.at(-1).kind === "close";
     if (this.#lines.dataset.customer !== selected) {
       this.#lines.dataset.customer = selected;
@@ -138,14 +135,13 @@ export class PhoneScreen {
       const before = shown[index - 1];
       // A question stands directly above its choices, and a second device can answer what is answered already.
       const options = { hasQuestion: before?.direction === "outbound" && before.kind === "text", isAgain: this.#session.levers.devices > 1 };
-      const mark = JSON.stringify([entry.answered, entry.answer?.id, entry.kind, entry.line?.files, customer?.device, customer?.capabilities, customer?.zone, options]);
       let row = this.#rows.get(entry.seq);
       if (!row) {
         row = this.#row(entry);
         this.#rows.set(entry.seq, row);
         isNew = true;
       }
-      if (row.mark !== mark) this.#fillRow(row, entry, mark, options);
+      this.#fillRow(row, entry, options);
       row.day.hidden = nextDay === day;
       say(row.day, nextDay);
       day = nextDay;
@@ -171,30 +167,28 @@ export class PhoneScreen {
     return { node: element("div", { class: "line-holder" }, day, line), line, contents, note, meta, day };
   }
 
-  #fillRow(row, entry, mark, options) {
-    row.mark = mark;
+  #fillRow(row, entry, options) {
     const { customer } = this.#session;
     const focused = row.contents.contains(document.activeElement);
-    row.line.setAttribute("aria-label", `${entry.direction === "inbound" ? "You" : "Business"}, ${when(entry.at)}: ${summary({ ...entry.line, kind: entry.kind })}`);
-    fill(row.contents, deviceContent(entry, customer, {
+    const version = [entry.answered, entry.answer?.id, entry.kind, entry.line?.files, customer?.device, customer?.capabilities, customer?.zone, options];
+    const isChanged = refill(row.contents, version, () => deviceContent(entry, customer, {
       open: () => void this.#open(entry), choose: (position) => void this.#choose(entry, position),
       // A file of a queued message is not yet stored.
       download: entry.status === "queued" ? undefined : (index) => this.#session.download(entry.id, index),
     }, options));
+    if (!isChanged) return;
+    row.line.setAttribute("aria-label", `${entry.direction === "inbound" ? "You" : "Business"}, ${when(entry.at)}: ${summary({ ...entry.line, kind: entry.kind })}`);
     if (focused) this.#text.focus();
   }
 
   #drawNote(row, entry, isNear) {
     const status = entry.direction === "outbound" ? entry.status : undefined;
     const words = status === "failed" ? `${statusText.failed}${entry.reason ? `: ${visible(entry.reason)}` : ""}` : status === "queued" && entry.attempts > 0 ? `${statusText.waiting} ${entry.attempts} ${entry.attempts === 1 ? "time" : "times"}` : status === "queued" || (status && isNear) ? statusText[status] : "";
-    const mark = JSON.stringify([words, entry.record]);
-    if (row.noteMark === mark) return;
-    row.noteMark = mark;
     row.note.classList.toggle("failure", status === "failed");
     say(row.note, words);
-    fill(row.meta,
+    refill(row.meta, entry.record, () => [
       entry.record !== undefined && element("a", { class: "record", href: `#/d/${entry.record}`, "aria-label": `Details of delivery ${entry.record}` }, `#${entry.record}`),
-      entry.direction === "outbound" && button(icon("smile"), { class: "react", "aria-label": "React to this message" }, () => void this.#react(entry)));
+      entry.direction === "outbound" && button(icon("smile"), { class: "react", "aria-label": "React to this message" }, () => void this.#react(entry))]);
   }
 
   #drawTyping() {

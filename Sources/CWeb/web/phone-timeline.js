@@ -1,6 +1,6 @@
 // One story for each message, the newest at the end: what it is, how it ended, and its stages inside; at most 200 are in the document.
 import { isTyping, kindName, summary } from "./bubbles.js";
-import { button, element, fill, say } from "./dom.js";
+import { button, element, fill, refill, say } from "./dom.js";
 import { customerName, size, visible } from "./text.js";
 
 const mostRows = 200;
@@ -173,7 +173,7 @@ export class Timeline {
   }
 
   #drawMark(story) {
-    if (this.#current && String(story.record) === this.#current) story.row?.head.setAttribute("aria-current", "true"); else story.row?.head.removeAttribute("aria-current");
+    if (story.row) story.row.head.ariaCurrent = this.#current && String(story.record) === this.#current ? "true" : null;
   }
 
   #name = (id) => {
@@ -292,8 +292,7 @@ export class Timeline {
     this.#empty.hidden = hasRows;
     if (!hasRows) {
       const [title, words] = this.#stories.length > 0 ? ["No message fits the filter", "Shorten it, or clear it."] : ["Nothing happened yet", "Write a message on the phone: its way appears here, from the webhook to Apple's gateway."];
-      if (this.#empty.dataset.title !== title) fill(this.#empty, element("p", { class: "empty-title" }, title), element("p", {}, words));
-      this.#empty.dataset.title = title;
+      refill(this.#empty, title, () => [element("p", { class: "empty-title" }, title), element("p", {}, words)]);
     }
     this.#newer.hidden = this.#waiting === 0;
     say(this.#newer, `${this.#waiting} newer`);
@@ -322,12 +321,8 @@ export class Timeline {
     say(row.end, isQuiet ? "" : end.words);
     say(row.ms, isQuiet ? "" : total(stages));
     const facts = end.tone && end.at ? [[end.at.reason, !end.at.reason && end.at.status && `status ${end.at.status}`].find(Boolean), advice[end.at.stage]].filter(Boolean).map((one) => visible(one)) : [];
-    const mark = JSON.stringify([facts, story.record]);
-    if (row.mark !== mark) {
-      row.mark = mark;
-      fill(row.advice, facts.length > 0 && [facts.map((one) => `${sentence(one)} `), story.record !== undefined && element("a", { href: `#/d/${story.record}`, "aria-label": `Show delivery ${story.record}` }, "Show the delivery")]);
-      row.advice.hidden = facts.length === 0;
-    }
+    refill(row.advice, [facts, story.record], () => facts.length > 0 && [facts.map((one) => `${sentence(one)} `), story.record !== undefined && element("a", { href: `#/d/${story.record}`, "aria-label": `Show delivery ${story.record}` }, "Show the delivery")]);
+    row.advice.hidden = facts.length === 0;
     this.#drawMark(story);
     this.#drawStages(story);
     return row.node;

@@ -1,6 +1,6 @@
 // The phone on the desk: signs in with the token of the printed address, and connects phone, timeline, detail and keys.
 import { API } from "./api.js";
-import { button, element, fill, recall, remember, say, whenNeeded } from "./dom.js";
+import { button, element, fill, recall, remember, say, setOptions, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { Session } from "./phone-session.js";
 import { PhoneScreen } from "./phone-thread.js";
@@ -159,13 +159,8 @@ function show(session) {
   }
 
   function drawCustomers() {
-    const names = session.customers.map((one) => `${visible(one.name || customerName(one.id))}${session.info.businesses.length > 1 ? ` · ${visible(one.business)}` : ""}`);
-    if (customer.dataset.names !== names.join("\n")) {
-      customer.dataset.names = names.join("\n");
-      fill(customer, session.customers.map((one, index) => element("option", { value: one.id }, names[index])));
-    }
-    customer.value = session.selected;
-    customer.hidden = names.length === 0;
+    setOptions(customer, session.customers.map((one) => [one.id, `${visible(one.name || customerName(one.id))}${session.info.businesses.length > 1 ? ` · ${visible(one.business)}` : ""}`]), session.selected);
+    customer.hidden = session.customers.length === 0;
     const name = session.businessOf(session.customer)?.name;
     document.title = `${name ? `${visible(name)} · ` : ""}Phone · Balloon`;
     drawTools();

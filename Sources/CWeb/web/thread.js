@@ -4,7 +4,7 @@ import { content } from "./cards.js";
 import { Composer, missing } from "./composer.js";
 import { askForCustomer, askForNote, internalLine } from "./customer.js";
 import { ask, confirm, sheet } from "./dialogs.js";
-import { button, element, fill, icon, say } from "./dom.js";
+import { button, element, fill, icon, refill, say } from "./dom.js";
 import { age, sentence } from "./list.js";
 import { placed } from "./reactions.js";
 import { customerName, dayOf, safe, visible, when } from "./text.js";
@@ -361,10 +361,7 @@ export class Thread {
     // The reason and the note are for the next person, also after the claim.
     const isHeld = one.state === "waiting" || one.state === "person";
     const parts = [["", state], ["Why: ", isHeld && one.reason ? sentence(one.reason) : ""], ["Note: ", one.note ? safe(one.note) : ""], ["Queue: ", isHeld && desk.queueOf(one) ? `${visible(desk.queueOf(one).name)} (${visible(one.queue.rule ?? "")})` : ""], ["Also here: ", desk.lookingAt(one.id).join(", ")], ["Device: ", one.state !== "closed" && cannot.length > 0 ? `cannot show ${cannot.join(", ")}` : ""]].filter(([, text]) => text);
-    if (this.#holder.dataset.shown !== JSON.stringify(parts)) {
-      this.#holder.dataset.shown = JSON.stringify(parts);
-      fill(this.#holder, parts.map(([label, text]) => element("p", { dir: "auto" }, label && element("strong", {}, label), text)));
-    }
+    refill(this.#holder, parts, () => parts.map(([label, text]) => element("p", { dir: "auto" }, label && element("strong", {}, label), text)));
     this.#holder.dataset.state = isMine ? "mine" : one.state;
     const [shown, more = []] = offers[one.state === "person" && (isMine ? "mine" : desk.supervises ? "person" : "closed") || one.state] ?? [[]];
     if (this.#actions.dataset.offered !== [...shown, ...more].join()) {
