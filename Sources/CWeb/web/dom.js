@@ -46,6 +46,26 @@ export function setOptions(select, options, chosen) {
   select.value = chosen;
 }
 
+/// Makes `nodes` the children of a node; those that are in their place are not touched, and a moved one gets its focus back.
+export function arrange(parent, nodes) {
+  const focused = document.activeElement;
+  const wanted = new Set(nodes);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  nodes.forEach((node, index) => {
+    if (parent.children[index] !== node) parent.insertBefore(node, parent.children[index] ?? null);
+  });
+  if (focused !== document.activeElement && focused?.isConnected) focused.focus();
+}
+
+/// Moves the focus in a list by the arrow keys, Home and End; `rows` are the nodes that can have it.
+export function moveFocus(event, rows) {
+  const place = rows.indexOf(document.activeElement);
+  const next = { ArrowDown: rows[place + 1], ArrowUp: rows[place - 1], Home: rows[0], End: rows.at(-1) }[event.key];
+  if (place < 0 || !next) return;
+  event.preventDefault();
+  next.focus();
+}
+
 /// Sets the text of a node only when it differs, so that a screen reader does not repeat it.
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;

@@ -1,7 +1,7 @@
 // The list of conversations with the views queue, mine and all. An update reuses the rows' elements, so that it never
 // moves the focus.
 import { isFailure } from "./bubbles.js";
-import { button, element, refill, say, setOptions } from "./dom.js";
+import { arrange, button, element, moveFocus, refill, say, setOptions } from "./dom.js";
 import { customerName, safe, visible, when } from "./text.js";
 
 const empty = {
@@ -74,7 +74,7 @@ export class List {
     this.#search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => this.#applyFilter(), 350); });
     this.#state.addEventListener("change", () => this.#applyFilter());
     this.#queue.addEventListener("change", () => { desk.queue = this.#queue.value; this.update(); });
-    this.#items.addEventListener("keydown", (event) => this.#move(event));
+    this.#items.addEventListener("keydown", (event) => moveFocus(event, [...this.#items.querySelectorAll(".row")]));
     desk.addEventListener("lists", () => this.update());
     // Update the shown ages, which change although no event arrives.
     desk.every(20_000, () => this.update());
@@ -138,16 +138,6 @@ export class List {
     this.#more.disabled = false;
   }
 
-  #move(event) {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const rows = [...this.#items.children];
-    const place = rows.findIndex((row) => row.contains(document.activeElement));
-    const target = event.key === "Home" ? rows[0] : event.key === "End" ? rows.at(-1) : step && rows[place + step];
-    if (!target) return;
-    event.preventDefault();
-    target.firstChild.focus();
-  }
-
   update() {
     const desk = this.#desk;
     for (const [view, { tab, count }] of this.#tabs) {
@@ -173,27 +163,11 @@ export class List {
 
   #place(shown) {
     const focused = document.activeElement;
-    const hadFocus = this.#items.contains(focused);
-    const place = hadFocus ? [...this.#items.children].indexOf(focused.closest("li")) : -1;
-    const ids = new Set(shown.map((one) => one.id));
-    for (const [id, row] of this.#rows) {
-      if (ids.has(id)) continue;
-      row.node.remove();
-      this.#rows.delete(id);
-    }
-    shown.forEach((one, index) => {
-      let row = this.#rows.get(one.id);
-      if (!row) {
-        row = this.#makeRow(one.id);
-        this.#rows.set(one.id, row);
-      }
-      this.#write(row, one);
-      const there = this.#items.children[index];
-      if (there !== row.node) this.#items.insertBefore(row.node, there ?? null);
-    });
-    if (!hadFocus || document.activeElement === focused) return;
-    if (focused.isConnected) focused.focus();
-    else (this.#items.children[Math.min(place, this.#items.children.length - 1)]?.firstChild ?? this.#heading).focus();
+    const place = [...this.#items.children].indexOf(focused?.closest("li"));
+    this.#rows = new Map(shown.map((one) => [one.id, this.#rows.get(one.id) ?? this.#makeRow(one.id)]));
+    for (const one of shown) this.#write(this.#rows.get(one.id), one);
+    arrange(this.#items, [...this.#rows.values()].map((row) => row.node));
+    if (place >= 0 && !focused.isConnected) (this.#items.children[Math.min(place, this.#items.children.length - 1)]?.firstChild ?? this.#heading).focus();
   }
 
   #makeRow(id) {

@@ -1,6 +1,6 @@
 // The phone: the business at the top, bubbles, typing dots, and the field for a message.
 import { isShown, summary } from "./bubbles.js";
-import { button, element, fill, icon, refill, say, whenNeeded } from "./dom.js";
+import { arrange, button, element, fill, icon, refill, say, whenNeeded } from "./dom.js";
 import { deviceContent, nameOf, opensSheet } from "./phone-bubbles.js";
 import { refusalOf } from "./phone-session.js";
 import { dayOf, visible, when } from "./text.js";
@@ -119,36 +119,26 @@ export class PhoneScreen {
     if (this.#lines.dataset.customer !== selected) {
       this.#lines.dataset.customer = selected;
       this.#rows.clear();
-      fill(this.#lines);
       this.#isAtEnd = true;
     }
-    const kept = new Set(shown.map((entry) => entry.seq));
-    for (const [seq, row] of this.#rows) {
-      if (!kept.has(seq)) { row.node.remove(); this.#rows.delete(seq); }
-    }
-    let place = this.#lines.firstChild;
+    const isNew = shown.some((entry) => !this.#rows.has(entry.seq));
+    this.#rows = new Map(shown.map((entry) => [entry.seq, this.#rows.get(entry.seq) ?? this.#row(entry)]));
     let day = "";
-    let isNew = false;
     shown.forEach((entry, index) => {
       const nextDay = dayOf(entry.at);
       const isLast = shown[index + 1]?.direction !== entry.direction || dayOf(shown[index + 1]?.at) !== nextDay;
       const before = shown[index - 1];
       // A question stands directly above its choices, and a second device can answer what is answered already.
       const options = { hasQuestion: before?.direction === "outbound" && before.kind === "text", isAgain: this.#session.levers.devices > 1 };
-      let row = this.#rows.get(entry.seq);
-      if (!row) {
-        row = this.#row(entry);
-        this.#rows.set(entry.seq, row);
-        isNew = true;
-      }
+      const row = this.#rows.get(entry.seq);
       this.#fillRow(row, entry, options);
       row.day.hidden = nextDay === day;
       say(row.day, nextDay);
       day = nextDay;
       row.line.classList.toggle("last", isLast);
       this.#drawNote(row, entry, isLast && index > shown.length - 3);
-      if (row.node !== place) this.#lines.insertBefore(row.node, place); else place = place.nextSibling;
     });
+    arrange(this.#lines, [...this.#rows.values()].map((row) => row.node));
     this.#drawTyping();
     if (isNew && (this.#isAtEnd || shown.at(-1)?.direction === "inbound")) this.#toEnd();
   }

@@ -1,6 +1,6 @@
 // One story for each message, the newest at the end: what it is, how it ended, and its stages inside; at most 200 are in the document.
 import { isTyping, kindName, summary } from "./bubbles.js";
-import { button, element, fill, refill, say } from "./dom.js";
+import { button, element, fill, moveFocus, refill, say } from "./dom.js";
 import { customerName, size, visible } from "./text.js";
 
 const mostRows = 200;
@@ -138,7 +138,7 @@ export class Timeline {
     this.#session = session;
     let timer = 0;
     this.#filter.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => this.#applyFilter(), 150); });
-    this.#rows.addEventListener("keydown", (event) => this.#move(event));
+    this.#rows.addEventListener("keydown", (event) => moveFocus(event, [...this.#rows.querySelectorAll(".story-head, .stage")]));
     this.#rows.addEventListener("focusin", (event) => this.#rove(event.target));
     this.node = element("div", { class: "timeline" },
       element("header", { class: "pane-top" }, element("h2", { tabindex: -1 }, "Timeline"),
@@ -362,15 +362,6 @@ export class Timeline {
     if (!row) return;
     for (const one of this.#rows.querySelectorAll('[tabindex="0"]')) one.setAttribute("tabindex", "-1");
     row.setAttribute("tabindex", "0");
-  }
-
-  #move(event) {
-    const rows = [...this.#rows.querySelectorAll(".story-head, .stage")];
-    const place = rows.indexOf(event.target.closest(".stage, .story-head"));
-    const next = { ArrowDown: rows[place + 1], ArrowUp: rows[place - 1], Home: rows[0], End: rows.at(-1) }[event.key];
-    if (place < 0 || !next) return;
-    event.preventDefault();
-    next.focus();
   }
 }
 

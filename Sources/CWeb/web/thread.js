@@ -4,7 +4,7 @@ import { content } from "./cards.js";
 import { Composer, missing } from "./composer.js";
 import { askForCustomer, askForNote, internalLine } from "./customer.js";
 import { ask, confirm, sheet } from "./dialogs.js";
-import { button, element, fill, icon, refill, say } from "./dom.js";
+import { arrange, button, element, fill, icon, refill, say } from "./dom.js";
 import { age, sentence } from "./list.js";
 import { placed } from "./reactions.js";
 import { customerName, dayOf, safe, visible, when } from "./text.js";
@@ -251,47 +251,29 @@ export class Thread {
     for (const line of lines) if (!line.message && line.files) files.set(line.record, line);
     const shown = placed(lines.filter(isShown)).map((line) => (!line.files && files.has(line.record) && line.direction === "inbound" ? { ...line, files: files.get(line.record).files, signIn: files.get(line.record).signIn } : line));
     const entries = [...shown.map((line) => [`s${line.seq}`, line]), ...[...this.#pending].map(([key, line]) => [`p${key}`, line])];
-    const kept = new Set();
+    const known = this.#nodes;
+    this.#nodes = new Map();
+    // A node is made again when its version differs.
+    const add = (key, version, make) => this.#nodes.set(key, known.get(key)?.version === version ? known.get(key) : { version, node: make() });
     let before;
-    const nodes = [];
     entries.forEach(([key, line], index) => {
       const day = dayOf(line.at);
       if (day !== (before && dayOf(before.at))) {
-        const dayKey = `d${day}${key}`;
-        kept.add(dayKey);
-        nodes.push(this.#node(dayKey, "", () => element("li", { class: "day" }, element("span", {}, day))));
+        add(`d${day}${key}`, "", () => element("li", { class: "day" }, element("span", {}, day)));
       }
       const next = entries[index + 1]?.[1];
       const isFirst = !before || !isSameGroup(before, line);
       const isLast = !next || !isSameGroup(line, next);
       const version = JSON.stringify([isFirst, isLast, line.files, line.signIn, line.state, line.outcome, line.problem, line.reactions]);
-      kept.add(key);
-      nodes.push(this.#node(key, version, () => this.#make(line, isFirst, isLast)));
+      add(key, version, () => this.#make(line, isFirst, isLast));
       before = line;
     });
-    for (const [key, { node }] of this.#nodes) {
-      if (kept.has(key)) continue;
-      node.remove();
-      this.#nodes.delete(key);
-    }
-    nodes.forEach((node, index) => {
-      if (this.#items.children[index] !== node) this.#items.insertBefore(node, this.#items.children[index] ?? null);
-    });
-    if (focused !== document.activeElement && focused?.isConnected) focused.focus();
-    else if (focused !== document.activeElement && document.activeElement === document.body) this.#scroll.focus();
+    arrange(this.#items, [...this.#nodes.values()].map(({ node }) => node));
+    if (focused !== document.activeElement && document.activeElement === document.body) this.#scroll.focus();
     this.#earlier.hidden = !this.#hasEarlier;
     this.#latest.hidden = !this.#hasLater;
     this.#drawTyping(lines);
     if (isAtEnd) this.#toEnd();
-  }
-
-  #node(key, version, make) {
-    const known = this.#nodes.get(key);
-    if (known?.version === version) return known.node;
-    const node = make();
-    known?.node.replaceWith(node);
-    this.#nodes.set(key, { version, node });
-    return node;
   }
 
   #make(line, isFirst, isLast) {
