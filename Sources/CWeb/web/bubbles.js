@@ -1,5 +1,5 @@
 // Renders texts, files and pictures as Apple's Messages app shows them, and reads the parts of a message.
-import { element, fill, icon } from "./dom.js";
+import { button, element, fill, icon } from "./dom.js";
 import { isEmoji, link, linked, safe, size, visible, webAddress } from "./text.js";
 
 const shortTextLength = 4_000;
@@ -70,6 +70,17 @@ export function kindName(kind) {
 
 export function bubble(children, extra = "") {
   return element("div", { class: `bubble ${extra}`.trim(), dir: "auto" }, children);
+}
+
+/// The dots of somebody who types, hidden at first, with a node for words.
+export function typingDots(words) {
+  return element("div", { class: "typing", hidden: true }, element("span", { class: "dots", "aria-hidden": "true" }, element("i"), element("i"), element("i")), words);
+}
+
+/// The row of a chosen file, with a fact about it and a button that removes it.
+export function fileRow(name, fact, remove, isFailure = false) {
+  return element("li", { class: isFailure && "failure" }, icon("file"), element("bdi", {}, visible(name)), element("small", {}, fact),
+    button(icon("cross"), { class: "icon-button small", "aria-label": `Remove ${visible(name)}` }, remove));
 }
 
 /// A bubble with a heading, as Messages shows interactive messages.

@@ -1,4 +1,5 @@
 // The form that sends a message to the customer: a text with files, a quick reply, or JSON in Apple's format.
+import { fileRow } from "./bubbles.js";
 import { randomUUID } from "./desk.js";
 import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
 import { linked, safe, size, visible } from "./text.js";
@@ -207,14 +208,12 @@ export class Composer {
 
   #drawFiles() {
     const hadFocus = this.#fileList.contains(document.activeElement);
-    fill(this.#fileList, this.#files.map((entry) => element("li", { class: entry.problem ? "failure" : "" },
-      icon("file"), element("bdi", {}, visible(entry.file.name)), element("small", {}, entry.problem || (!entry.id ? "Uploading…" : entry.file.size ? size(entry.file.size) : "")),
-      button(icon("cross"), { class: "icon-button small", "aria-label": `Remove ${visible(entry.file.name)}` }, () => {
-        entry.upload.abort();
-        this.#files = this.#files.filter((one) => one !== entry);
-        this.#drawFiles();
-        this.focus();
-      }))));
+    fill(this.#fileList, this.#files.map((entry) => fileRow(entry.file.name, entry.problem || (!entry.id ? "Uploading…" : entry.file.size ? size(entry.file.size) : ""), () => {
+      entry.upload.abort();
+      this.#files = this.#files.filter((one) => one !== entry);
+      this.#drawFiles();
+      this.focus();
+    }, Boolean(entry.problem))));
     this.#fileList.hidden = this.#files.length === 0;
     if (hadFocus) this.focus();
     this.#enable();

@@ -1,6 +1,6 @@
 // The acts of a customer besides writing: files, reactions, and the end of the conversation.
 import { confirm, sheet } from "./dialogs.js";
-import { button, element, icon } from "./dom.js";
+import { button, element } from "./dom.js";
 import { size, visible } from "./text.js";
 
 const inlineFileBytes = 1_000_000;
@@ -17,12 +17,6 @@ export function withFiles(chosen, files, notify) {
     all.push(file);
   }
   return all;
-}
-
-/// The rows of the chosen files.
-export function fileRows(files, remove) {
-  return files.map((file) => element("li", {}, icon("file"), element("bdi", {}, visible(file.name)), element("span", { class: "hint" }, size(file.size)),
-    button(icon("cross"), { class: "icon-button small", "aria-label": `Remove ${visible(file.name)}` }, () => remove(file))));
 }
 
 /// The attachments of a message, whose types the server knows by their names; it keeps large files first.

@@ -1,9 +1,9 @@
 // The phone: the business at the top, bubbles, typing dots, and the field for a message.
-import { isShown, summary } from "./bubbles.js";
+import { fileRow, isShown, summary, typingDots } from "./bubbles.js";
 import { arrange, button, element, fill, icon, refill, say, whenNeeded } from "./dom.js";
 import { deviceContent, nameOf, opensSheet } from "./phone-bubbles.js";
 import { refusalOf } from "./phone-session.js";
-import { dayOf, visible, when } from "./text.js";
+import { dayOf, size, visible, when } from "./text.js";
 
 const longPress = 450;
 
@@ -27,7 +27,7 @@ export class PhoneScreen {
   #earlier = button("Earlier messages", { class: "plain more", hidden: true }, () => void this.#readEarlier());
   #empty = element("div", { class: "empty" }, element("p", { class: "empty-title" }, "You are the customer"), element("p", {}, "Only a customer begins a conversation. Write “hi”, and the business answers here."),
     button("Write “hi”", { class: "chip tap" }, () => { this.#text.value = "hi"; this.#text.focus(); void this.#sendText(); }));
-  #typing = element("div", { class: "typing", hidden: true }, element("span", { class: "dots", "aria-hidden": "true" }, element("i"), element("i"), element("i")));
+  #typing = typingDots();
   #status = element("p", { class: "visually-hidden", role: "status" });
   #scroll;
   #text = element("textarea", { id: "text", rows: 1, maxlength: 20_000, placeholder: "Message", "aria-label": "Message", dir: "auto" });
@@ -227,18 +227,18 @@ export class PhoneScreen {
   async #addFiles(files) {
     await this.#try(async () => {
       this.#files = (await extras()).withFiles(this.#files, files, (sentence) => this.#notify(sentence, true));
-      await this.#drawFiles();
+      this.#drawFiles();
     });
     this.#text.focus();
   }
 
-  async #drawFiles() {
+  #drawFiles() {
     this.#fileList.hidden = this.#files.length === 0;
-    fill(this.#fileList, this.#files.length > 0 && (await extras()).fileRows(this.#files, (file) => {
+    fill(this.#fileList, this.#files.map((file) => fileRow(file.name, size(file.size), () => {
       this.#files = this.#files.filter((one) => one !== file);
-      void this.#drawFiles();
+      this.#drawFiles();
       this.#text.focus();
-    }));
+    })));
     this.#grow();
   }
 
@@ -254,7 +254,7 @@ export class PhoneScreen {
       // The customer's text is there at once and is not typed twice.
       if (this.#text.value.trim() === text) this.#text.value = "";
       this.#files = this.#files.filter((one) => !files.includes(one));
-      void this.#drawFiles();
+      this.#drawFiles();
       this.#isWriting = false;
       const lines = text.split("\n").filter((line) => line.trim() !== "");
       // In a shuffled order each line is a message of its own.
@@ -265,7 +265,7 @@ export class PhoneScreen {
     if (!isDone && this.#text.value === "") {
       this.#text.value = text;
       this.#files = files;
-      void this.#drawFiles();
+      this.#drawFiles();
     }
     return undefined;
   }

@@ -1,5 +1,5 @@
 // The view of one conversation: who answers it, its lines as bubbles, and the buttons that change its state.
-import { isFailure, isShown, raw, summary } from "./bubbles.js";
+import { isFailure, isShown, raw, summary, typingDots } from "./bubbles.js";
 import { content } from "./cards.js";
 import { Composer, missing } from "./composer.js";
 import { askForCustomer, askForNote, internalLine } from "./customer.js";
@@ -53,7 +53,7 @@ export class Thread {
   #earlier = button("Earlier messages", { class: "plain more" }, () => this.#readEarlier());
   #items = element("ol", { class: "lines", "aria-label": "Messages" });
   #latest = button("Latest messages", { class: "plain more" }, () => this.#readLatest());
-  #typing = element("div", { class: "typing", hidden: true }, element("span", { class: "dots", "aria-hidden": "true" }, element("i"), element("i"), element("i")), element("span", { class: "typing-text" }));
+  #typing = typingDots(element("span"));
   #scroll = element("div", { class: "scroll thread-scroll", tabindex: 0, role: "region", "aria-label": "Messages" },
     this.#earlier, this.#items, this.#typing, this.#latest);
   #live = element("p", { class: "visually-hidden", role: "log", "aria-live": "polite" });
