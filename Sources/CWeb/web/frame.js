@@ -20,12 +20,10 @@ export function notes() {
 /// A banner that says `text` while the connection is lost; `draw(isLost)` shows it, and a note says when the connection is back.
 export function lostBanner(text, notify) {
   const node = element("div", { class: "banner", role: "status", hidden: true });
-  let wasLost = false;
   const draw = (isLost) => {
+    if (!isLost && !node.hidden) notify("Connected again");
     node.hidden = !isLost;
     say(node, isLost ? text : "");
-    if (!isLost && wasLost) notify("Connected again");
-    wasLost = isLost;
   };
   return { node, draw };
 }

@@ -1,4 +1,5 @@
 // The report about ended conversations: a table with a bar for each row, and CSV.
+import { saveAs } from "./bubbles.js";
 import { actions, done, sheet } from "./dialogs.js";
 import { button, element, fill } from "./dom.js";
 import { visible } from "./text.js";
@@ -53,10 +54,7 @@ export function showReport(desk, failed) {
     };
     const save = async () => {
       try {
-        const answer = await desk.api.send("GET", `${desk.path}/report.csv?${query()}`);
-        const address = URL.createObjectURL(await answer.blob());
-        element("a", { href: address, download: "report.csv" }).click();
-        URL.revokeObjectURL(address);
+        saveAs(await (await desk.api.send("GET", `${desk.path}/report.csv?${query()}`)).blob(), "report.csv");
       } catch (error) { failed(error.message); }
     };
     for (const field of [period, by]) field.addEventListener("change", () => void draw());

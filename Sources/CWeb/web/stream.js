@@ -112,11 +112,10 @@ export class Stream {
   async #connect() {
     const attempt = new AbortController();
     const stop = () => attempt.abort();
-    this.#stopping.signal.addEventListener("abort", stop);
     let timer = setTimeout(stop, silence);
     try {
       const answer = await this.#api.send("GET", this.#path, {
-        signal: attempt.signal,
+        signal: AbortSignal.any([attempt.signal, this.#stopping.signal]),
         headers: { Accept: "text/event-stream", ...(this.#lastID ? { "Last-Event-ID": this.#lastID } : {}) },
       });
       // Without the id of an event to resume after, events during the interruption are missed.
@@ -137,8 +136,7 @@ export class Stream {
       }
     } finally {
       clearTimeout(timer);
-      attempt.abort();
-      this.#stopping.signal.removeEventListener("abort", stop);
+      stop();
     }
   }
 

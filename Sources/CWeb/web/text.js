@@ -6,9 +6,8 @@ const day = 24 * 60 * minute;
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const dateOnly = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
-const dateAndClock = new Intl.DateTimeFormat(undefined, {
-  weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit",
-});
+const dateAndClockParts = { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" };
+const dateAndClock = new Intl.DateTimeFormat(undefined, dateAndClockParts);
 
 /// The time of day, with the date when it was not today.
 export function when(time) {
@@ -55,7 +54,7 @@ export function slot(startTime, durationSeconds, { timeZone, shift } = zoneOf())
   const time = timeOf(startTime);
   if (time === undefined) return visible(String(startTime ?? "no time"));
   const minutes = Math.round(Number(durationSeconds) / 60);
-  return formatter(undefined, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", timeZone }).format(time + shift) + (minutes > 0 ? `, ${minutes} min` : "");
+  return formatter(undefined, { ...dateAndClockParts, timeZone }).format(time + shift) + (minutes > 0 ? `, ${minutes} min` : "");
 }
 
 /// A number of bytes as text, such as `149 kB`.
