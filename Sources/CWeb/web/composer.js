@@ -184,8 +184,8 @@ export class Composer {
 
   #add(files) {
     for (const file of files) {
-      if (this.#files.length >= mostFiles) { this.#thread.dispatch("failed", `A message has at most ${mostFiles} files.`); break; }
-      if (file.size > largestFile) { this.#thread.dispatch("failed", `${visible(file.name)} is larger than 100 MB. Send a link instead.`); continue; }
+      if (this.#files.length >= mostFiles) { this.#desk.tell("failed", `A message has at most ${mostFiles} files.`); break; }
+      if (file.size > largestFile) { this.#desk.tell("failed", `${visible(file.name)} is larger than 100 MB. Send a link instead.`); continue; }
       const entry = { file, id: "", problem: "", upload: new AbortController() };
       this.#files.push(entry);
       const add = async () => {
@@ -200,7 +200,7 @@ export class Composer {
 
   /// Adds files that the server has, with the same members as a chosen one.
   #addSaved(attachments) {
-    if (this.#files.length + attachments.length > mostFiles) this.#thread.dispatch("failed", `A message has at most ${mostFiles} files.`);
+    if (this.#files.length + attachments.length > mostFiles) this.#desk.tell("failed", `A message has at most ${mostFiles} files.`);
     const added = attachments.filter(({ id }) => !this.#files.some((file) => file.id === id)).slice(0, mostFiles - this.#files.length);
     this.#files.push(...added.map(({ id, name, mimeType }) => ({ file: { name }, id, mimeType, problem: "", upload: new AbortController() })));
     this.#drawFiles();
@@ -308,7 +308,7 @@ export class Composer {
       this.#grow();
       this.#addSaved(chosen.attachments);
       this.#offerLink();
-    } catch (error) { this.#thread.dispatch("failed", error.message); }
+    } catch (error) { this.#desk.fail(error); }
   }
 
   // Sending
@@ -391,7 +391,7 @@ export class Composer {
       this.#thread.changePending(id, key, {
         state: "failed", problem: listed(error)[0].detail, retry: () => void this.#post(id, key, body, later), drop: () => this.#thread.changePending(id, key, undefined),
       });
-      this.#thread.dispatch("failed", error.message);
+      this.#desk.fail(error);
       if (error.kind === "claimed" || error.kind === "closed") void this.#desk.refreshConversation(id).catch(() => {});
     }
   }

@@ -4,7 +4,7 @@ import { Problem } from "./api.js";
 import { isTyping, summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
 import { isTapback } from "./reactions.js";
-import { Stream } from "./stream.js";
+import { LiveState } from "./stream.js";
 import { customerName, visible } from "./text.js";
 
 const queuePages = 5;
@@ -14,8 +14,7 @@ const overdueAfter = 600_000;
 
 /// Dispatches `lists`, `conversation` (detail: its id), `line` (detail: the event), `connection`, `businesses` and `failed`
 /// (detail: a sentence).
-export class Desk extends EventTarget {
-  api;
+export class Desk extends LiveState {
   /// The person of this page: that of the token, or the name that was entered.
   me;
   /// Whether the person gets offers: `available`, `away` or `gone`; undefined when the token names no person.
@@ -39,10 +38,8 @@ export class Desk extends EventTarget {
   all = { ids: [], next: undefined, searched: undefined };
   isLoading = false;
   hasMoreWaiting = false;
-  connection = "connecting";
   /// Whether people are there: `{"open", "text", "opensAt"}`; undefined until it is known.
   people;
-  #stream;
   #generation = 0;
   #refresh = 0;
   /// The timer of the next repetition after a failed reload.
@@ -53,16 +50,13 @@ export class Desk extends EventTarget {
   #waited = new Set();
 
   constructor(api, me) {
-    super();
-    this.api = api;
+    super(api);
     this.me = me;
   }
 
   get path() { return `/v1/businesses/${encodeURIComponent(this.business)}`; }
 
   conversationPath(id) { return `${this.path}/conversations/${encodeURIComponent(id)}`; }
-
-  #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
   /// Reads the businesses of the token, and starts to follow events; throws a `Problem` on failure.
   async begin() {
@@ -76,17 +70,7 @@ export class Desk extends EventTarget {
     }
     const remembered = recall("business");
     this.business = (this.businesses.find((one) => one.slug === remembered) ?? this.businesses[0])?.slug ?? "";
-    this.#stream = new Stream(this.api, {
-      received: (event) => this.#receive(event),
-      changed: (state, problem) => {
-        const wasOpen = this.connection === "open";
-        this.connection = state;
-        this.#tell("connection", problem);
-        if (state === "open" && !wasOpen) void this.reload();
-      },
-      missed: () => void this.reload(),
-    });
-    this.#stream.start();
+    this.follow();
     this.every(60_000, () => void this.#readPeople());
   }
 
@@ -95,7 +79,7 @@ export class Desk extends EventTarget {
 
   end() {
     this.#isEnded = true;
-    this.#stream?.stop();
+    super.end();
     for (const timer of this.#timers) clearInterval(timer);
   }
 
@@ -117,7 +101,7 @@ export class Desk extends EventTarget {
     this.people = undefined;
     this.queues = [];
     this.queue = "";
-    this.#tell("businesses");
+    this.tell("businesses");
     void this.reload();
   }
 
@@ -130,7 +114,7 @@ export class Desk extends EventTarget {
     void this.#readPeople();
     void this.#reportAvailability();
     this.isLoading = true;
-    this.#tell("lists");
+    this.tell("lists");
     try {
       const [held, businesses, { queues }] = await Promise.all([this.#readHeld(), this.api.read("/v1/businesses"), this.api.read(`${this.path}/queues`), this.loadAll(false)]);
       if (generation !== this.#generation) return;
@@ -147,20 +131,20 @@ export class Desk extends EventTarget {
       this.#waited = new Set([...held.values()].filter((one) => one.state === "waiting").map((one) => one.id));
       if (this.selected) {
         await this.refreshConversation(this.selected);
-        this.#tell("line", undefined);
+        this.tell("line", undefined);
       }
     } catch (error) {
       if (error.kind === "not-found" && this.selected) {
         this.conversations.delete(this.selected);
-        this.#tell("gone");
+        this.tell("gone");
       }
       if (error.kind === "index-loading" || error.status === 0 || error.status >= 500) this.#retry ??= setTimeout(() => void this.reload(), 2_000);
-      this.#tell("failed", error.message);
+      this.fail(error);
     } finally {
       if (generation === this.#generation) {
         this.isLoading = false;
-        this.#tell("lists");
-        this.#tell("businesses");
+        this.tell("lists");
+        this.tell("businesses");
       }
     }
   }
@@ -196,23 +180,23 @@ export class Desk extends EventTarget {
       ids: isNext ? [...new Set([...this.all.ids, ...ids])] : ids, next: answer.next,
       searched: answer.searched === undefined ? undefined : answer.searched + (isNext ? this.all.searched ?? 0 : 0),
     };
-    this.#tell("lists");
+    this.tell("lists");
   }
 
   async setFilter(filter) {
     this.filter = filter;
     this.isLoading = true;
-    this.#tell("lists");
+    this.tell("lists");
     try {
       await this.loadAll(false);
       // The server searches for a quarter of a second for each page, so an empty page may have a next page.
       for (let page = 0; page < 8 && this.filter === filter && this.all.ids.length === 0 && this.all.next; page += 1) await this.loadAll(true);
     } catch (error) {
-      this.#tell("failed", error.message);
+      this.fail(error);
     }
     if (this.filter === filter) {
       this.isLoading = false;
-      this.#tell("lists");
+      this.tell("lists");
     }
   }
 
@@ -227,8 +211,8 @@ export class Desk extends EventTarget {
     const one = await this.api.read(this.conversationPath(id));
     if (business !== this.business) return undefined;
     this.#keep(one);
-    this.#tell("conversation", id);
-    this.#tell("lists");
+    this.tell("conversation", id);
+    this.tell("lists");
     return this.conversations.get(id);
   }
 
@@ -267,12 +251,12 @@ export class Desk extends EventTarget {
   }
 
   markRead(id) {
-    if (this.unread.delete(id)) this.#tell("lists");
+    if (this.unread.delete(id)) this.tell("lists");
   }
 
   // Events
 
-  #receive(event) {
+  receive(event) {
     if (event.type === "handler.health") return this.#changeHealth(event);
     if (event.business !== this.business) return;
     const known = this.conversations.get(event.conversation);
@@ -282,9 +266,9 @@ export class Desk extends EventTarget {
         break;
       case "conversation.queued": case "conversation.offered": case "conversation.snoozed":
         if (known) Object.assign(known, { queue: event.queue, note: event.note, offer: event.offer, snoozedUntil: event.snoozedUntil });
-        if (known && event.offer?.person?.id === this.me.id) this.#tell("alert", { kind: "offers", text: `${customerName(known.customer, known.customerName)} is offered to you.` });
+        if (known && event.offer?.person?.id === this.me.id) this.tell("alert", { kind: "offers", text: `${customerName(known.customer, known.customerName)} is offered to you.` });
         if (event.type === "conversation.offered") void this.#reportAvailability();
-        this.#tell("lists");
+        this.tell("lists");
         break;
       case "message.received": case "message.accepted": case "message.failed":
         this.#changeLine(event, known);
@@ -296,8 +280,8 @@ export class Desk extends EventTarget {
       case "message.queued":
         break;
       case "conversation.overdue":
-        if (this.isMine(known)) this.#tell("alert", { kind: "late", text: `${customerName(known.customer, known.customerName)} waits for your answer.` });
-        this.#tell("lists");
+        if (this.isMine(known)) this.tell("alert", { kind: "late", text: `${customerName(known.customer, known.customerName)} waits for your answer.` });
+        this.tell("lists");
         break;
       case "typing":
         // The customer's typing is in the conversation's lines.
@@ -307,8 +291,8 @@ export class Desk extends EventTarget {
         break;
       default: return;
     }
-    this.#tell("conversation", event.conversation);
-    this.#tell("line", event);
+    this.tell("conversation", event.conversation);
+    this.tell("line", event);
   }
 
   #changeState(event, known) {
@@ -316,15 +300,15 @@ export class Desk extends EventTarget {
       Object.assign(known, { state: event.state, since: event.at, person: event.person, reason: event.reason, note: event.note, queue: event.queue, offer: event.offer, snoozedUntil: event.snoozedUntil, typing: 0 });
       if (event.state === "waiting" && !this.#isSeen(known.id)) this.unread.add(known.id);
       if (event.state !== "waiting" && !this.isMine(known)) this.unread.delete(known.id);
-      this.#tell("lists");
+      this.tell("lists");
     } else {
       this.refreshConversation(event.conversation).then((one) => {
         if (one?.state === "waiting") this.unread.add(one.id);
-        this.#tell("lists");
+        this.tell("lists");
       }).catch(() => this.#refreshSoon());
     }
     const business = this.businesses.find((one) => one.slug === this.business);
-    if (business) this.#tell("businesses");
+    if (business) this.tell("businesses");
   }
 
   #changeLine(event, known) {
@@ -345,16 +329,16 @@ export class Desk extends EventTarget {
       void this.refreshConversation(known.id).catch(() => {});
     }
     const isForPeople = known.state === "waiting" || this.isMine(known);
-    if (event.type === "message.received" && this.isMine(known) && !isTyping(line)) this.#tell("alert", { kind: "own", text: `${customerName(known.customer, known.customerName)} has written.` });
+    if (event.type === "message.received" && this.isMine(known) && !isTyping(line)) this.tell("alert", { kind: "own", text: `${customerName(known.customer, known.customerName)} has written.` });
     if (event.type === "message.received" && isForPeople && !isTyping(line) && !this.#isSeen(known.id)) this.unread.add(known.id);
     if (this.all.ids.includes(known.id) && !this.filter.q) this.all.ids = [known.id, ...this.all.ids.filter((id) => id !== known.id)];
-    this.#tell("lists");
+    this.tell("lists");
   }
 
   #changeHealth(event) {
     const business = this.businesses.find((one) => one.slug === event.business);
     if (business) business.handler.health = event.health;
-    this.#tell("businesses");
+    this.tell("businesses");
   }
 
   #isSeen(id) { return id === this.selected && document.visibilityState === "visible"; }
@@ -378,7 +362,7 @@ export class Desk extends EventTarget {
   async takeNext() {
     const { conversation } = await this.api.change("POST", `${this.path}/take-next`, { person: this.me, ...(this.queue && { queue: this.queue }) });
     if (conversation) this.#keep(conversation);
-    this.#tell("lists");
+    this.tell("lists");
     return conversation?.id;
   }
 
@@ -429,14 +413,14 @@ export class Desk extends EventTarget {
 
   async setOpen(open, text) {
     this.people = await this.api.change("PUT", `${this.path}/people`, open ? { open } : { open, text });
-    this.#tell("businesses");
+    this.tell("businesses");
   }
 
   /// Chooses whether the person gets offers.
   async setAvailability(state) {
     this.availability = (await this.api.change("PUT", `${this.path}/people/persons`, { state })).state;
     remember("availability", this.availability);
-    this.#tell("businesses");
+    this.tell("businesses");
   }
 
   /// Tells the server that the person is still there and looks at the open conversation, and reads the same of others. The server makes a person away who missed an offer, and forgets
@@ -450,7 +434,7 @@ export class Desk extends EventTarget {
     this.persons = persons;
     if (state === "gone" && this.availability !== "gone") await this.setAvailability(this.availability).catch(() => {});
     else if (state) this.availability = state;
-    this.#tell("businesses");
+    this.tell("businesses");
   }
 
   /// The persons to whom a conversation can be transferred.
@@ -481,7 +465,7 @@ export class Desk extends EventTarget {
     const people = await this.api.read(`${this.path}/people`).catch(() => undefined);
     if (!people || business !== this.business || people.open === this.people?.open && people.opensAt === this.people?.opensAt) return;
     this.people = people;
-    this.#tell("businesses");
+    this.tell("businesses");
   }
 
   /// Sends a message; `key` stays the same when a failed attempt is repeated.

@@ -144,13 +144,10 @@ function show(desk, session, isKept) {
     try {
       const { Thread } = id && !thread ? await whenNeeded(() => import("./thread.js")) : {};
       if (Thread && !thread) {
-        thread = new Thread(desk, (type, detail) => {
-          if (type === "back") goBack();
-          if (type === "failed") notify(detail, true);
-        });
+        thread = new Thread(desk, goBack);
         right.append(thread.node);
       }
-    } catch (error) { notify(error.message, true); }
+    } catch (error) { desk.fail(error); }
     if (id !== desk.selected) return;
     nothingOpen.hidden = Boolean(id && thread);
     void thread?.open(id).then(() => desk.markRead(id));
@@ -169,7 +166,7 @@ function show(desk, session, isKept) {
   const openLabel = element("span");
   const openSwitch = element("button", { type: "button", class: "switch", role: "switch" }, element("span", { class: "knob", "aria-hidden": "true" }), openLabel);
   const availability = element("select", { id: "availability", "aria-label": "Your state" }, ["available", "away", "gone"].map((value) => element("option", { value }, `${value[0].toUpperCase()}${value.slice(1)}`)));
-  availability.addEventListener("change", () => void desk.setAvailability(availability.value).catch((error) => notify(error.message, true)));
+  availability.addEventListener("change", () => void desk.setAvailability(availability.value).catch(desk.fail));
   const health = element("p", { class: "health", role: "status", hidden: true });
   business.addEventListener("change", () => { desk.choose(business.value); void goTo(""); });
   openSwitch.addEventListener("click", async () => {
@@ -179,7 +176,7 @@ function show(desk, session, isKept) {
     try {
       await desk.setOpen(!open, answer.text);
       notify(open ? "The help desk is closed" : "The help desk is open");
-    } catch (error) { notify(error.message, true); }
+    } catch (error) { desk.fail(error); }
   });
   const drawHead = () => {
     const current = desk.businesses.find((one) => one.slug === desk.business);
@@ -204,7 +201,7 @@ function show(desk, session, isKept) {
     element("header", { class: "side-top" }, businessName, business, openSwitch),
     health, list.node,
     element("footer", { class: "side-foot" }, element("bdi", {}, visible(session.name)), availability,
-      button("Report", { class: "plain" }, () => void whenNeeded(() => import("./report.js")).then(({ showReport }) => showReport(desk, (text) => notify(text, true))).catch((error) => notify(error.message, true))),
+      button("Report", { class: "plain" }, () => void whenNeeded(() => import("./report.js")).then(({ showReport }) => showReport(desk)).catch(desk.fail)),
       button("Alerts", { class: "plain" }, () => void showAlerts().then(drawTitle)), button("Keys", { class: "plain" }, () => void showKeys(keys)), button("Sign out", { class: "plain" }, () => signOut(desk, "", session.name))));
   const main = element("main", { class: "desk", "data-screen": "list" }, side, right);
   fill(page, banner.node, main, note);

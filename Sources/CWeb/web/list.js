@@ -110,7 +110,7 @@ export class List {
     const one = this.#desk.offered()[0];
     this.#offer.hidden = !one;
     const answer = (action, opens) => async () => {
-      try { await action(one.id); if (opens) this.#open(one.id); } catch (error) { this.#desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })); }
+      try { await action(one.id); if (opens) this.#open(one.id); } catch (error) { this.#desk.fail(error); }
     };
     refill(this.#offer, one?.id, () => one && [element("span", { class: "row-text" }, `${customerName(one.customer, one.customerName)} is offered to you`),
       button("Accept", { class: "primary" }, answer((id) => this.#desk.claim(id), true)), button("Decline", { class: "secondary" }, answer((id) => this.#desk.decline(id)))]);
@@ -123,7 +123,7 @@ export class List {
       const id = await desk.takeNext();
       if (!id) throw new Error("No conversation waits for you.");
       this.#open(id);
-    } catch (error) { desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })); }
+    } catch (error) { desk.fail(error); }
   }
 
   #applyFilter() {
@@ -134,7 +134,7 @@ export class List {
 
   async #loadMore() {
     this.#more.disabled = true;
-    await this.#desk.loadAll(true).catch((error) => this.#desk.dispatchEvent(new CustomEvent("failed", { detail: error.message })));
+    await this.#desk.loadAll(true).catch(this.#desk.fail);
     this.#more.disabled = false;
   }
 

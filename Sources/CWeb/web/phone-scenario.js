@@ -74,7 +74,7 @@ export class Recorder {
       else if (last?.expect) last.expect.push(pattern(object(entry.line?.message)));
       else this.#steps.push({ expect: [pattern(object(entry.line?.message))], withinSeconds: expectSeconds });
     }
-    if (fresh.length > 0) this.#session.dispatchEvent(new CustomEvent("recorded"));
+    if (fresh.length > 0) this.#session.tell("recorded");
   }
 }
 

@@ -1,6 +1,6 @@
 // The state of the page: customers, the thread of the chosen one, and the stages. Changes are dispatched as events.
 import { recall, remember } from "./dom.js";
-import { Stream } from "./stream.js";
+import { LiveState } from "./stream.js";
 import { visible } from "./text.js";
 
 const mostEntries = 400;
@@ -19,8 +19,7 @@ export function refusalOf(answer) {
 
 /// Dispatches `customers`, `thread`, `typing`, `answered` (detail: the choice), `stages` (detail: the new ones; none: all), `rules`, `connection` and `failed`
 /// (detail: a sentence).
-export class Session extends EventTarget {
-  api;
+export class Session extends LiveState {
   info = { version: "", businesses: [], devices: [], misbehaviour: [], endpoints: [] };
   customers = [];
   selected = "";
@@ -30,22 +29,15 @@ export class Session extends EventTarget {
   hasEarlier = false;
   isTyping = false;
   isLoading = false;
-  connection = "connecting";
   stages = [];
   levers = { ...noLevers };
-  #stream;
   #next = 0;
   #generation = 0;
   #typingEvents = 0;
   #isReading = false;
   #mustReadAgain = false;
 
-  constructor(api) {
-    super();
-    this.api = api;
-  }
-
-  #tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
+  constructor(api) { super(api, { path: "/dev/v1/events", name: "inspector" }); }
 
   get customer() { return this.customers.find((one) => one.id === this.selected); }
 
@@ -56,22 +48,15 @@ export class Session extends EventTarget {
   /// Reads what the server is; throws a `Problem`.
   async begin() {
     await this.reload();
-    this.#stream = new Stream(this.api, {
-      received: (event, type) => this.#receive(event, type),
-      changed: (state, problem) => {
-        const wasOpen = this.connection === "open";
-        this.connection = state;
-        this.#tell("connection", problem);
-        if (state === "open" && !wasOpen) void this.reload().catch((error) => this.#tell("failed", error.message));
-      },
-      history: () => this.stages,
-      told: (stages) => { this.stages = stages; this.#tell("stages"); },
-      missed: () => void this.reload().catch((error) => this.#tell("failed", error.message)),
-    }, { path: "/dev/v1/events", name: "inspector" });
-    this.#stream.start();
+    this.follow();
   }
 
-  end() { this.#stream?.stop(); }
+  get history() { return this.stages; }
+
+  set history(stages) {
+    this.stages = stages;
+    this.tell("stages");
+  }
 
   /// Reads everything again.
   async reload() {
@@ -84,7 +69,7 @@ export class Session extends EventTarget {
     this.customers = customers;
     const wanted = this.selected || recall("customer");
     this.selected = (customers.find((one) => one.id === wanted) ?? customers[0])?.id ?? "";
-    this.#tell("customers");
+    this.tell("customers");
     await this.readThread();
   }
 
@@ -97,22 +82,22 @@ export class Session extends EventTarget {
     this.#generation += 1;
     this.hasEarlier = false;
     this.isTyping = false;
-    this.#tell("customers");
-    this.#tell("thread");
-    return this.readThread().catch((error) => this.#tell("failed", error.message));
+    this.tell("customers");
+    this.tell("thread");
+    return this.readThread().catch(this.fail);
   }
 
   // The thread
 
   /// Reads what is new in the thread; a call during a reading is made after it.
   async readThread() {
-    if (!this.selected) return this.#tell("thread");
+    if (!this.selected) return this.tell("thread");
     if (this.#isReading) { this.#mustReadAgain = true; return undefined; }
     this.#isReading = true;
     const generation = this.#generation;
     const typingEvents = this.#typingEvents;
     this.isLoading = this.entries.length === 0;
-    this.#tell("thread");
+    this.tell("thread");
     try {
       const answer = await this.api.read(`${this.path()}/phone?after=${this.#next}&wait=0&limit=${pageLength}`);
       if (generation === this.#generation) {
@@ -134,7 +119,7 @@ export class Session extends EventTarget {
         this.#mustReadAgain = false;
         await this.readThread();
       } else {
-        this.#tell("thread");
+        this.tell("thread");
       }
     }
     return undefined;
@@ -146,7 +131,7 @@ export class Session extends EventTarget {
     const answer = await this.api.read(`${this.path()}/phone?before=${first}&limit=${pageLength}`);
     this.hasEarlier = answer.thread.length > 0 && answer.thread[0].seq > 1;
     this.#merge(answer.thread, true);
-    this.#tell("thread");
+    this.tell("thread");
   }
 
   #merge(found, isEarlier = false) {
@@ -162,23 +147,23 @@ export class Session extends EventTarget {
 
   // Events
 
-  #receive(event, type) {
+  receive(event, type) {
     switch (type) {
       case "stage": this.#addStage(event); break;
       case "phone":
-        if (event.customer === this.selected) void this.readThread().catch((error) => this.#tell("failed", error.message));
+        if (event.customer === this.selected) void this.readThread().catch(this.fail);
         else if (!this.customers.some((one) => one.id === event.customer)) void this.#readCustomers();
         break;
       case "typing":
         if (event.customer !== this.selected) return;
         this.#typingEvents += 1;
         this.isTyping = event.typing === true;
-        this.#tell("typing");
+        this.tell("typing");
         break;
       case "gateway":
         // A rule can have been for this answer only.
         if (this.info.misbehaviour.length > 0) void this.#readRules();
-        void this.readThread().catch((error) => this.#tell("failed", error.message));
+        void this.readThread().catch(this.fail);
         break;
       default:
     }
@@ -187,16 +172,16 @@ export class Session extends EventTarget {
   async #readRules() {
     try {
       this.info.misbehaviour = (await this.api.read("/dev/v1/misbehaviour")).rules;
-      this.#tell("rules");
-    } catch (error) { this.#tell("failed", error.message); }
+      this.tell("rules");
+    } catch (error) { this.fail(error); }
   }
 
   async #readCustomers() {
     try {
       this.customers = (await this.api.read("/dev/v1/customers")).customers;
       if (!this.selected && this.customers[0]) return this.choose(this.customers[0].id);
-      this.#tell("customers");
-    } catch (error) { this.#tell("failed", error.message); }
+      this.tell("customers");
+    } catch (error) { this.fail(error); }
     return undefined;
   }
 
@@ -207,13 +192,10 @@ export class Session extends EventTarget {
     this.stages.push(stage);
     if (this.stages.length > mostStages * 1.1) this.stages.splice(0, this.stages.length - mostStages);
     if (this.#fresh.push(stage) > 1) return;
-    setTimeout(() => this.#tell("stages", this.#fresh.splice(0)), stagePause);
+    setTimeout(() => this.tell("stages", this.#fresh.splice(0)), stagePause);
   }
 
-  clearStages() {
-    this.stages = [];
-    this.#tell("stages");
-  }
+  clearStages() { this.history = []; }
 
   // Actions of the customer
 
@@ -251,13 +233,13 @@ export class Session extends EventTarget {
   /// Marks an answered message before its answer is in the thread.
   #answered(to, answer, choice) {
     if (answer.posts?.some((one) => one.status === 200)) this.entries = this.entries.map((one) => (one.id === to ? { ...one, answered: true } : one));
-    this.#tell("answered", { ids: (answer.posts ?? []).map((one) => one.id), choice });
-    this.#tell("thread");
+    this.tell("answered", { ids: (answer.posts ?? []).map((one) => one.id), choice });
+    this.tell("thread");
     return this.#posted(answer);
   }
 
   #posted(answer) {
-    void this.readThread().catch((error) => this.#tell("failed", error.message));
+    void this.readThread().catch(this.fail);
     return answer;
   }
 
@@ -281,8 +263,8 @@ export class Session extends EventTarget {
   async changeCustomer(profile) {
     const changed = await this.api.change("PUT", this.path(), profile);
     this.customers = this.customers.map((one) => (one.id === this.selected ? { ...one, ...profile, ...changed } : one));
-    this.#tell("customers");
-    this.#tell("thread");
+    this.tell("customers");
+    this.tell("thread");
   }
 
   /// Forgets customers and stages; files stay.

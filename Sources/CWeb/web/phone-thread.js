@@ -18,7 +18,6 @@ const extras = () => whenNeeded(() => import("./phone-extras.js"), "phone-sheets
 
 export class PhoneScreen {
   #session;
-  #notify;
   #rows = new Map();
   #name = element("h2", { class: "contact-name", tabindex: -1, dir: "auto" });
   #avatar = element("span", { class: "avatar", "aria-hidden": "true" });
@@ -44,9 +43,8 @@ export class PhoneScreen {
   #isAtEnd = true;
   #delete = button(icon("cross"), { class: "icon-button small", "aria-label": "Delete the conversation", hidden: true }, () => void this.deleteConversation());
 
-  constructor(session, notify, askLevers) {
+  constructor(session, askLevers) {
     this.#session = session;
-    this.#notify = notify;
     this.#askLevers = askLevers;
     const entry = element("form", { class: "entry" },
       button(icon("attach"), { class: "icon-button", "aria-label": "Attach files" }, () => this.#fileInput.click()), this.#text, this.#send);
@@ -191,7 +189,7 @@ export class PhoneScreen {
     try {
       await this.#session.readEarlier();
       this.#scroll.scrollTop += this.#scroll.scrollHeight - height;
-    } catch (error) { this.#notify(error.message, true); }
+    } catch (error) { this.#session.fail(error); }
   }
 
   /// A long press on a message shows its number and the reaction, which a mouse shows above it.
@@ -226,7 +224,7 @@ export class PhoneScreen {
 
   async #addFiles(files) {
     await this.#try(async () => {
-      this.#files = (await extras()).withFiles(this.#files, files, (sentence) => this.#notify(sentence, true));
+      this.#files = (await extras()).withFiles(this.#files, files, (sentence) => this.#session.tell("failed", sentence));
       this.#drawFiles();
     });
     this.#text.focus();
@@ -274,10 +272,10 @@ export class PhoneScreen {
   async #try(action) {
     try {
       const refusal = refusalOf(await action());
-      if (refusal) this.#notify(refusal, true);
+      if (refusal) this.#session.tell("failed", refusal);
       return true;
     } catch (error) {
-      this.#notify(error.message, true);
+      this.#session.fail(error);
       return false;
     }
   }
@@ -304,7 +302,7 @@ export class PhoneScreen {
         place: (dialog) => this.place(dialog),
       });
       if (isSent) this.#text.focus();
-    } catch (error) { this.#notify(error.message, true); } finally { this.#isOpening = false; }
+    } catch (error) { this.#session.fail(error); } finally { this.#isOpening = false; }
   }
 
   async #react(entry) {

@@ -68,7 +68,7 @@ async function open(value) {
 function show(session) {
   const { node: note, notify } = notes();
   const banner = lostBanner("Connection lost. Start balloon dev again; the page reconnects by itself. A new start has a new token.", notify);
-  const phone = new PhoneScreen(session, notify, () => commands.levers());
+  const phone = new PhoneScreen(session, () => commands.levers());
   const timeline = new Timeline(session);
   // A server without a simulator has no device: the page shows its timeline, and changes nothing.
   const hasPhone = session.info.devices.length > 0;
@@ -81,7 +81,7 @@ function show(session) {
   const ask = async (question) => {
     if (isAsking) return;
     isAsking = true;
-    try { await question(); } catch (error) { notify(error.message, true); } finally { isAsking = false; }
+    try { await question(); } catch (error) { session.fail(error); } finally { isAsking = false; }
     phone.drawLevers();
     drawTools();
   };
@@ -211,8 +211,8 @@ function show(session) {
   showPane(hasPhone ? "phone" : "timeline");
   drawCustomers();
   goTo();
-  session.dispatchEvent(new CustomEvent("thread"));
-  session.dispatchEvent(new CustomEvent("customers"));
+  session.tell("thread");
+  session.tell("customers");
   if (hasPhone) phone.focus(); else timeline.focus();
   if (!isKept) notify("This browser keeps nothing for this address: allow storage, or open the printed address again after each reload.", true);
   return undefined;

@@ -37,7 +37,7 @@ function table(rows, by) {
 }
 
 /// Shows the report of the business.
-export function showReport(desk, failed) {
+export function showReport(desk) {
   return sheet("Report", (finish) => {
     const choice = (id, label, values) => element("select", { id, "aria-label": label }, Object.entries(values).map(([value, name]) => element("option", { value }, name)));
     const period = choice("report-period", "Period", periods);
@@ -50,12 +50,12 @@ export function showReport(desk, failed) {
       try {
         const { rows } = await desk.api.read(`${desk.path}/report?${asked}`);
         fill(place, table(rows, asked.get("by")), element("p", { class: "hint" }, "A conversation counts after a day of silence (newAfterHours)."));
-      } catch (error) { failed(error.message); }
+      } catch (error) { desk.fail(error); }
     };
     const save = async () => {
       try {
         saveAs(await (await desk.api.send("GET", `${desk.path}/report.csv?${query()}`)).blob(), "report.csv");
-      } catch (error) { failed(error.message); }
+      } catch (error) { desk.fail(error); }
     };
     for (const field of [period, by]) field.addEventListener("change", () => void draw());
     void draw();

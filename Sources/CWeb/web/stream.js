@@ -6,13 +6,12 @@ const silence = 40_000;
 const longestPause = 15_000;
 const rememberedKeys = 2_000;
 
-/// Calls `received(event, type)` for each event, `changed(state, problem)` for `open`, `lost` and `refused`, and `missed()` when
-/// events are missing and everything must be read again. A tab that does not connect is told the `history()` of the one that does.
-export class Stream {
-  #api;
-  #handlers;
+/// The state of a page, which follows the server's events and tells the page of each change. A subclass has `receive(event, type)`
+/// for an event and `reload()`, which reads everything. A tab that does not connect is told the `history` of the one that does.
+export class LiveState extends EventTarget {
+  /// `connecting`, `open`, `lost` or `refused`.
+  connection = "connecting";
   #lastID = "";
-  #state = "connecting";
   #isLeader = false;
   #hasOpened = false;
   #keys = new Set();
@@ -22,53 +21,62 @@ export class Stream {
   #stopping = new AbortController();
   #wake = () => {};
 
-  constructor(api, handlers, { path = "/v1/events", name = "inbox" } = {}) {
+  constructor(api, { path = "/v1/events", name = "inbox" } = {}) {
+    super();
+    this.api = api;
     this.#path = path;
     this.#name = name;
-    this.#api = api;
-    this.#handlers = handlers;
   }
+
+  tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
+
+  /// Tells the page the sentence of an error.
+  fail = (error) => this.tell("failed", error.message);
 
   /// Connects. A browser opens at most six connections to a server, so only one tab connects and tells the others. A
   /// page without TLS from another machine may not use `navigator.locks`; then each tab connects.
-  start() {
+  follow() {
     addEventListener("online", () => this.#wake());
     if (!navigator.locks || !window.BroadcastChannel) {
       void this.#run();
       return;
     }
-    const name = `balloon-${this.#name}-${this.#api.tag}`;
+    const name = `balloon-${this.#name}-${this.api.tag}`;
     this.#channel = new BroadcastChannel(name);
     this.#channel.addEventListener("message", ({ data }) => this.#hear(data));
     this.#channel.postMessage({ ask: true });
     navigator.locks.request(name, { signal: this.#stopping.signal }, () => this.#run()).catch(() => {});
   }
 
-  stop() {
+  end() {
     this.#stopping.abort();
     this.#channel?.close();
   }
 
   #hear(message) {
-    if (message.ask && this.#isLeader) this.#tell({ state: this.#state, id: this.#lastID, history: this.#handlers.history?.() });
+    if (message.ask && this.#isLeader) this.#share({ state: this.connection, id: this.#lastID, history: this.history });
     if (this.#isLeader) return;
     if (message.id) this.#lastID = message.id;
-    if (message.history) this.#handlers.told(message.history);
+    if (message.history) this.history = message.history;
     this.#hasOpened ||= message.state === "open";
-    if (message.state && message.state !== this.#state) this.#change(message.state);
+    if (message.state && message.state !== this.connection) this.#change(message.state);
     if (message.event) this.#deliver(message.event, message.type);
-    if (message.missed) this.#handlers.missed();
+    if (message.missed) this.#readAgain();
   }
 
-  #tell(message) {
+  #share(message) {
     if (this.#isLeader) this.#channel?.postMessage(message);
   }
 
   #change(state, problem) {
-    this.#state = state;
-    this.#tell({ state });
-    this.#handlers.changed(state, problem);
+    const wasOpen = this.connection === "open";
+    this.connection = state;
+    this.#share({ state });
+    this.tell("connection", problem);
+    if (state === "open" && !wasOpen) this.#readAgain();
   }
+
+  #readAgain() { this.reload().catch(this.fail); }
 
   #deliver(event, type) {
     if (event.key) {
@@ -76,12 +84,12 @@ export class Stream {
       this.#keys.add(event.key);
       if (this.#keys.size > rememberedKeys) this.#keys.delete(this.#keys.values().next().value);
     }
-    this.#handlers.received(event, type);
+    this.receive(event, type);
   }
 
   #miss() {
-    this.#tell({ missed: true });
-    this.#handlers.missed();
+    this.#share({ missed: true });
+    this.#readAgain();
   }
 
   async #run() {
@@ -100,7 +108,7 @@ export class Stream {
         if (error instanceof Problem) pause = Math.max(pause, error.retryAfter * 1000);
       }
       if (this.#stopping.signal.aborted) return;
-      if (this.#state !== "lost") this.#change("lost");
+      if (this.connection !== "lost") this.#change("lost");
       await new Promise((resolve) => {
         this.#wake = resolve;
         setTimeout(resolve, pause * (0.75 + Math.random() / 2));
@@ -114,7 +122,7 @@ export class Stream {
     const stop = () => attempt.abort();
     let timer = setTimeout(stop, silence);
     try {
-      const answer = await this.#api.send("GET", this.#path, {
+      const answer = await this.api.send("GET", this.#path, {
         signal: AbortSignal.any([attempt.signal, this.#stopping.signal]),
         headers: { Accept: "text/event-stream", ...(this.#lastID ? { "Last-Event-ID": this.#lastID } : {}) },
       });
@@ -153,14 +161,14 @@ export class Stream {
       let event;
       try { event = JSON.parse(data); } catch { event = undefined; }
       if (event) {
-        this.#tell({ event, type });
+        this.#share({ event, type });
         this.#deliver(event, type);
       }
     }
     // The id is stored after the event is handled, so that an interruption before that repeats the event.
     if (id && id !== this.#lastID) {
       this.#lastID = id;
-      this.#tell({ id });
+      this.#share({ id });
     }
   }
 }

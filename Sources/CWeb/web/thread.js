@@ -27,6 +27,7 @@ export const offers = {
 
 export class Thread {
   #desk;
+  #goBack;
   #id = "";
   #lines = new Map();
   #nodes = new Map();
@@ -42,7 +43,7 @@ export class Thread {
   /// The largest line number that an event has named since lines were last read.
   #awaited = 0;
 
-  #back = button(icon("back"), { class: "icon-button back", "aria-label": "Back to the list" }, () => this.dispatch("back"));
+  #back = button(icon("back"), { class: "icon-button back", "aria-label": "Back to the list" }, () => this.#goBack());
   #name = element("h2", { tabindex: -1, dir: "auto" });
   #facts = element("p", { class: "facts" });
   #link = element("a", { class: "facts", target: "_blank", rel: "noreferrer", hidden: true }, "More about this customer");
@@ -58,9 +59,9 @@ export class Thread {
     this.#earlier, this.#items, this.#typing, this.#latest);
   #live = element("p", { class: "visually-hidden", role: "log", "aria-live": "polite" });
 
-  constructor(desk, dispatch) {
+  constructor(desk, goBack) {
     this.#desk = desk;
-    this.dispatch = dispatch;
+    this.#goBack = goBack;
     this.composer = new Composer(desk, this);
     this.#pane = element("div", { class: "pane", hidden: true },
       element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts, this.#link, this.#about), this.#actions),
@@ -119,7 +120,7 @@ export class Thread {
       const page = await this.#desk.readPage(`${this.#desk.conversationPath(id)}/messages?${query}`);
       return id === this.#id && (isCurrent?.() ?? true) ? page : undefined;
     } catch (error) {
-      if (id === this.#id) this.dispatch("failed", error.message);
+      if (id === this.#id) this.#desk.fail(error);
       return undefined;
     } finally {
       if (reading === this.#reading) this.#scroll.removeAttribute("aria-busy");
@@ -363,7 +364,7 @@ export class Thread {
   /// Writes a note, or the name and the tags of the customer.
   async write(what) {
     if (!this.#id) return;
-    try { await (what === "note" ? askForNote : askForCustomer)(this.#id, this.#desk); } catch (error) { this.dispatch("failed", error.message); }
+    try { await (what === "note" ? askForNote : askForCustomer)(this.#id, this.#desk); } catch (error) { this.#desk.fail(error); }
   }
 
   /// Makes one of the offered `changes`.
@@ -387,7 +388,7 @@ export class Thread {
       }
       if (name === "claim" || name === "take") this.composer.focus();
     } catch (error) {
-      this.dispatch("failed", error.message);
+      this.#desk.fail(error);
     }
   }
 }
