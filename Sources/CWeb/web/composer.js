@@ -33,8 +33,6 @@ export class Composer {
   #checkTimer = 0;
   #checked = 0;
   #isValid = true;
-  /// Why the entered message cannot be sent; empty when it can.
-  #obstacle = "";
 
   #text = element("textarea", { id: "text", rows: 1, dir: "auto", "aria-label": "Message", placeholder: "Message", maxlength: 20000 });
   #picker = element("input", { type: "file", multiple: true, class: "visually-hidden", tabindex: -1, "aria-hidden": "true" });
@@ -73,7 +71,7 @@ export class Composer {
     this.node = element("div", { class: "composer-area" }, this.#reason, this.#form);
     for (let count = 0; count < choices.least; count += 1) this.#makeChoice();
     this.#form.addEventListener("submit", (event) => { event.preventDefault(); void this.#submit(); });
-    this.#text.addEventListener("input", () => { this.#grow(); this.#type(); this.#enable(); this.#offerLink(); this.#offerOpening(); });
+    this.#text.addEventListener("input", () => { this.#type(); this.#drawText(); });
     this.#text.addEventListener("keydown", (event) => {
       if (event.key === "/" && !this.#text.value && !event.isComposing) { event.preventDefault(); void this.#chooseSaved(); }
       // An input method uses Enter to accept its suggestion.
@@ -98,8 +96,7 @@ export class Composer {
     this.#text.value = this.#drafts.get(id) ?? "";
     this.#clearMessage();
     this.#show("text");
-    this.#grow();
-    this.#offerLink();
+    this.#drawText();
     this.update();
   }
 
@@ -153,18 +150,22 @@ export class Composer {
     this.#check();
   }
 
-  #grow() {
+  /// Draws what depends on the text: the height of its field, the offers to write it in another way, and whether it can be sent.
+  #drawText() {
     this.#text.style.height = "auto";
     this.#text.style.height = `${Math.min(this.#text.scrollHeight + 2, 180)}px`;
+    this.#asLink.hidden = !onlyAddress(this.#text.value);
+    this.#offerOpening();
+    this.#enable();
   }
 
-  /// Marks whether the message can be sent; a message of fields also says why not.
+  /// Marks whether the message can be sent; a message of fields also says why not. Returns the reason, which is empty when it can.
   #enable() {
-    this.#obstacle = this.#findObstacle();
-    this.#send.setAttribute("aria-disabled", String(Boolean(this.#obstacle)));
-    this.#send.title = this.#obstacle;
-    say(this.#whyNot, this.#mode === "text" ? "" : this.#obstacle);
-    return !this.#obstacle;
+    const obstacle = this.#findObstacle();
+    this.#send.setAttribute("aria-disabled", String(Boolean(obstacle)));
+    this.#send.title = obstacle;
+    say(this.#whyNot, this.#mode === "text" ? "" : obstacle);
+    return obstacle;
   }
 
   #findObstacle() {
@@ -288,8 +289,7 @@ export class Composer {
     this.#clearMessage();
     this.#show("text");
     this.#text.value = text;
-    this.#grow();
-    this.#enable();
+    this.#drawText();
     this.focus();
   }
 
@@ -305,16 +305,16 @@ export class Composer {
       this.#show("text");
       this.focus();
       this.#text.setRangeText(chosen.text, this.#text.selectionStart, this.#text.selectionEnd, "end");
-      this.#grow();
       this.#addSaved(chosen.attachments);
-      this.#offerLink();
+      this.#drawText();
     } catch (error) { this.#desk.fail(error); }
   }
 
   // Sending
 
   async #submit() {
-    if (!this.#enable()) return say(this.#whyNot, this.#obstacle);
+    const obstacle = this.#enable();
+    if (obstacle) return say(this.#whyNot, obstacle);
     if (this.#mode === "text") return this.#sendAll([this.#textBody(this.#text.value)]);
     // Apple MSP API, "Quick Reply Message": the device shows the choices only, so the question is a text before them.
     const question = this.#mode === "quickReply" ? [{ text: this.#question.value.trim() }] : [];
@@ -337,12 +337,10 @@ export class Composer {
 
   #offerOpening() { this.#opening.hidden = this.#text.value !== "" || !this.#openingLine(); }
 
-  #offerLink() { this.#asLink.hidden = !onlyAddress(this.#text.value); }
-
   /// Sends the address in the text as a link with a preview, after the rest of the text.
   #sendAsLink() {
     const found = onlyAddress(this.#text.value);
-    if (!found || !this.#enable()) return;
+    if (!found || this.#enable()) return;
     const rest = this.#textBody(this.#text.value.replace(found.text, " "));
     void this.#sendAll([
       ...(rest.text || rest.attachments ? [rest] : []),
@@ -360,9 +358,7 @@ export class Composer {
       this.#show("text");
     }
     this.#drawFiles();
-    this.#offerLink();
-    this.#offerOpening();
-    this.#grow();
+    this.#drawText();
     this.#forgetTyping();
     this.focus();
     await this.#begin(this.#id, bodies);
@@ -413,10 +409,8 @@ export class Composer {
   }
 
   #stopTyping() {
-    clearTimeout(this.#typingTimer);
-    if (!this.#isTyping) return;
-    this.#isTyping = false;
-    void this.#desk.type(this.#id, false);
+    if (this.#isTyping) void this.#desk.type(this.#id, false);
+    this.#forgetTyping();
   }
 
   /// Forgets that the dots are shown, because the customer's device removes them when a message arrives.

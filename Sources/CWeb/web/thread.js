@@ -112,6 +112,12 @@ export class Thread {
 
   // Reading
 
+  /// The known lines in their order.
+  get #sorted() { return [...this.#lines.values()].sort((a, b) => a.seq - b.seq); }
+
+  /// The number of the last known line; 0 when none is known.
+  get #last() { return Math.max(0, ...this.#lines.keys()); }
+
   async #read(query, isCurrent) {
     const id = this.#id;
     const reading = ++this.#reading;
@@ -137,7 +143,7 @@ export class Thread {
     this.#draw();
     this.#toEnd();
     // Read lines that were written while the page was being read.
-    if (this.#awaited > Math.max(0, ...this.#lines.keys())) await this.#readLater();
+    if (this.#awaited > this.#last) await this.#readLater();
     this.#awaited = 0;
   }
 
@@ -149,9 +155,8 @@ export class Thread {
     const top = anchor?.getBoundingClientRect().top;
     for (const line of page.lines) this.#keep(line);
     this.#hasEarlier = Boolean(page.next);
-    const numbers = [...this.#lines.keys()].sort((a, b) => a - b);
-    for (const number of numbers.slice(longestWindow)) {
-      this.#lines.delete(number);
+    for (const { seq } of this.#sorted.slice(longestWindow)) {
+      this.#lines.delete(seq);
       this.#hasLater = true;
     }
     this.#draw();
@@ -164,8 +169,7 @@ export class Thread {
     if (this.#catchUp || this.#hasLater || this.#lines.size === 0) return;
     this.#catchUp = (async () => {
       for (let page = { next: true }; page?.next;) {
-        const last = Math.max(0, ...this.#lines.keys());
-        page = await this.#read(`after=${last}&limit=200`);
+        page = await this.#read(`after=${this.#last}&limit=200`);
         if (!page) return;
         for (const line of page.lines) this.#keep(line);
       }
@@ -182,9 +186,8 @@ export class Thread {
   }
 
   #trim() {
-    const numbers = [...this.#lines.keys()].sort((a, b) => a - b);
-    for (const number of numbers.slice(0, -longestWindow)) {
-      this.#lines.delete(number);
+    for (const { seq } of this.#sorted.slice(0, -longestWindow)) {
+      this.#lines.delete(seq);
       this.#hasEarlier = true;
     }
   }
@@ -195,7 +198,7 @@ export class Thread {
     if (!event) return void (this.#lines.size === 0 ? this.#readLatest() : this.#readLater());
     if (event.type === "typing") return this.update();
     if (!event.seq) return;
-    const last = Math.max(0, ...this.#lines.keys());
+    const last = this.#last;
     if (event.seq <= last) return;
     this.#awaited = Math.max(this.#awaited, event.seq);
     if (last === 0) return;
@@ -248,7 +251,7 @@ export class Thread {
     const isAtEnd = this.#isAtEnd;
     const focused = document.activeElement;
     const files = new Map();
-    const lines = [...this.#lines.values()].sort((a, b) => a.seq - b.seq);
+    const lines = this.#sorted;
     for (const line of lines) if (!line.message && line.files) files.set(line.record, line);
     const shown = placed(lines.filter(isShown)).map((line) => (!line.files && files.has(line.record) && line.direction === "inbound" ? { ...line, files: files.get(line.record).files, signIn: files.get(line.record).signIn } : line));
     const entries = [...shown.map((line) => [`s${line.seq}`, line]), ...[...this.#pending].map(([key, line]) => [`p${key}`, line])];
@@ -273,7 +276,7 @@ export class Thread {
     if (focused !== document.activeElement && document.activeElement === document.body) this.#scroll.focus();
     this.#earlier.hidden = !this.#hasEarlier;
     this.#latest.hidden = !this.#hasLater;
-    this.#drawTyping(lines);
+    this.#drawTyping();
     if (isAtEnd) this.#toEnd();
   }
 
@@ -312,9 +315,9 @@ export class Thread {
     }
   }
 
-  #drawTyping(lines) {
+  #drawTyping() {
     const one = this.conversation;
-    const last = lines.at(-1);
+    const last = this.#lines.get(this.#last);
     const customer = last?.kind === "typingStart" && Date.now() - Date.parse(last.at) < typingLasts;
     const colleague = one?.typing && Date.now() - one.typing < 30_000 && !this.#desk.isMine(one);
     this.#typing.hidden = !customer && !colleague;
@@ -358,7 +361,7 @@ export class Thread {
     this.#link.hidden = !link;
     if (link) this.#link.href = link;
     this.composer.update();
-    this.#drawTyping([...this.#lines.values()].sort((a, b) => a.seq - b.seq));
+    this.#drawTyping();
   }
 
   /// Writes a note, or the name and the tags of the customer.
