@@ -11,6 +11,12 @@ export const list = (value, type = "object") => (Array.isArray(value) ? value.fi
 export const object = (value) => (value && typeof value === "object" && !Array.isArray(value) ? value : {});
 export const text = (value) => (typeof value === "string" || typeof value === "number" ? String(value) : "");
 
+/// The elements in their `order`; an element without it counts at its index.
+export function inOrder(elements) {
+  return list(elements).map((one, index) => ({ one, order: Number.isInteger(one.order) ? one.order : index }))
+    .sort((a, b) => a.order - b.order).map(({ one }) => one);
+}
+
 /// The parts of a message with `interactiveData`; replies have their bubbles inside `data`.
 export function interaction(message) {
   const outer = object(message.interactiveData);

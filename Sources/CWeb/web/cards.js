@@ -1,5 +1,5 @@
 // Shows interactive messages as cards with all that they have, for the inbox and the details of a delivery.
-import { bubble, card, chosenChip, files, interaction, kindName, list, object, pictureOf, plainContent, raw, text } from "./bubbles.js";
+import { bubble, card, chosenChip, files, inOrder, interaction, kindName, list, object, pictureOf, plainContent, raw, text } from "./bubbles.js";
 import { element } from "./dom.js";
 import { safe, slot, visible, zoneOf } from "./text.js";
 
@@ -35,8 +35,8 @@ function quickReply(message, isFromCustomer) {
 
 function listPicker(message, isFromCustomer) {
   const { data, received, reply, picture } = interaction(message);
-  const sections = list(object(data.listPicker).sections).sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
-  const items = (section) => list(section.items).sort((a, b) => (a.order ?? 0) - (b.order ?? 0));
+  const sections = inOrder(object(data.listPicker).sections);
+  const items = (section) => inOrder(section.items);
   const row = (item) => element("li", {},
     picture(item.imageIdentifier) && pictureOf(picture(item.imageIdentifier)),
     element("span", { dir: "auto" }, safe(text(item.title) || text(item.identifier)),

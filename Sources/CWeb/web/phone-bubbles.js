@@ -84,13 +84,19 @@ function folded(line, message, answer, customer) {
     words && element("span", { class: "card-subtitle", dir: "auto" }, safe(words))));
 }
 
+/// The time that a customer chose, in the event's zone or the customer's; empty when the answer has none.
+function chosenTime(data, customer) {
+  const event = object(data.event);
+  const time = list(event.timeslots)[0];
+  return time ? slot(text(time.startTime), time.duration, zoneOf(event, text(customer?.zone))) : "";
+}
+
 /// The words of a customer's answer.
 function answerWords(kind, message, customer) {
   const { data, reply } = interaction(message);
-  const time = list(object(data.event).timeslots)[0];
   switch (kind) {
     case "listPicker": return list(object(data.listPicker).sections).flatMap((section) => list(section.items)).map((item) => text(item.title)).join(", ");
-    case "timePicker": return time ? slot(text(time.startTime), time.duration, zoneOf(object(data.event), text(customer?.zone))) : "";
+    case "timePicker": return chosenTime(data, customer);
     case "form": {
       // The titles of a private form are not kept.
       const titles = list(object(data.dynamic).selections).flatMap((page) => list(page.items)).map((item) => text(item.title));
@@ -157,10 +163,8 @@ function reply(line, message, customer, actions) {
   if (line.kind === "close") return [bubble("You deleted this conversation", "faint")];
   if (!Object.hasOwn(looks, line.kind)) return plainContent(line, { isOwn: true, download: actions.download });
   const { data, received, reply: bubbleOf, picture } = interaction(message);
-  const event = object(data.event);
-  const time = list(event.timeslots)[0];
   const status = text(object(data.authenticate).status) || text(object(data.payment).state);
-  const title = line.kind === "timePicker" && time ? slot(text(time.startTime), time.duration, zoneOf(event, text(customer?.zone))) : text(bubbleOf.title) || text(received.title);
+  const title = (line.kind === "timePicker" && chosenTime(data, customer)) || text(bubbleOf.title) || text(received.title);
   const subtitle = text(bubbleOf.subtitle) || text(bubbleOf.alternateTitle) || (line.kind === "invitation" ? "Accepted" : status);
   const image = picture(bubbleOf.imageIdentifier);
   return [element("div", { class: `bubble device-card ${styleOf(line.kind, text(bubbleOf.style))}` },

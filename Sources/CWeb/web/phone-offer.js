@@ -1,12 +1,6 @@
 // The choices of an interactive message as a device offers them, without any element: sections, times, pages and rules.
-import { interaction, list, object, text } from "./bubbles.js";
+import { inOrder, interaction, list, object, text } from "./bubbles.js";
 import { formatter, timeOf, zoneOf } from "./text.js";
-
-/// The elements in their `order`; an element without it counts at its index.
-export function inOrder(elements) {
-  return list(elements).map((one, index) => ({ one, order: Number.isInteger(one.order) ? one.order : index, index }))
-    .sort((a, b) => a.order - b.order || a.index - b.index).map(({ one }) => one);
-}
 
 /// The sections of a list picker with `{title, isMultiple, items: [{position, title, subtitle, image}]}`.
 export function sectionsOf(message) {
