@@ -74,17 +74,22 @@ export class Session extends LiveState {
   }
 
   choose(id) {
-    this.selected = id;
     remember("customer", id);
+    this.#select(id);
+    this.tell("customers");
+    this.tell("thread");
+    return this.readThread().catch(this.fail);
+  }
+
+  /// Selects a customer whose thread is not read yet.
+  #select(id) {
+    this.selected = id;
     this.entries = [];
     this.pending = [];
     this.#next = 0;
     this.#generation += 1;
     this.hasEarlier = false;
     this.isTyping = false;
-    this.tell("customers");
-    this.tell("thread");
-    return this.readThread().catch(this.fail);
   }
 
   // The thread
@@ -270,11 +275,7 @@ export class Session extends LiveState {
   /// Forgets customers and stages; files stay.
   async reset() {
     await this.api.change("POST", "/dev/v1/reset", {});
-    this.selected = "";
-    this.entries = [];
-    this.pending = [];
-    this.#next = 0;
-    this.#generation += 1;
+    this.#select("");
     this.clearStages();
     await this.reload();
   }
