@@ -2,7 +2,7 @@
 import { fileRow } from "./bubbles.js";
 import { randomUUID } from "./desk.js";
 import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
-import { linked, safe, size, visible } from "./text.js";
+import { linked, personName, safe, size, visible } from "./text.js";
 
 const checkPause = 500;
 /// The milliseconds after which the typing dots are renewed; the customer's device shows them for 30 seconds.
@@ -130,7 +130,7 @@ export class Composer {
     }
     this.#reason.hidden = mayWrite;
     say(this.#reason, isOthers
-      ? `${visible(one.person?.name ?? one.person?.id ?? "A colleague")} answers here.${desk.supervises ? " Take the conversation over to write." : ""}`
+      ? `${personName(one.person)} answers here.${desk.supervises ? " Take the conversation over to write." : ""}`
       : one.state === "closed" ? "Nothing can be sent until the customer writes again." : "");
     const lacks = missing(one.capabilities).includes("quick replies");
     say(this.#modes.querySelector("[data-mode=quickReply]"), modes.quickReply + (lacks ? " (not on this device)" : ""));

@@ -1,7 +1,7 @@
 // Notes, names and tags, which people write about a customer. None of them is sent.
 import { ask } from "./dialogs.js";
 import { element } from "./dom.js";
-import { safe, visible, when } from "./text.js";
+import { personName, safe, visible, when } from "./text.js";
 
 /// A line for people as an entry of the thread.
 export function internalLine(line, author) {
@@ -11,7 +11,7 @@ export function internalLine(line, author) {
     customer: [name !== undefined && (name ? `Name: ${visible(name)}` : "The name was removed"),
       ...addTags.map((tag) => `Tagged ${visible(tag)}`), ...removeTags.map((tag) => `No longer tagged ${visible(tag)}`)],
     consent: [state === "given" ? `The customer agreed to messages${types.length ? `: ${types.map(visible).join(", ")}` : ""}` : "The customer wants no messages"],
-    assignment: [{ waiting: queue ? `Waits in the queue ${visible(queue)}` : "Waits for a person", person: `${visible(person?.name ?? person?.id ?? "A person")} answers`, handler: "The bot answers", closed: "Closed" }[state]],
+    assignment: [{ waiting: queue ? `Waits in the queue ${visible(queue)}` : "Waits for a person", person: `${personName(person, "A person")} answers`, handler: "The bot answers", closed: "Closed" }[state]],
     survey: [`The customer's score: ${score} of 5`],
   }[line.kind] ?? [];
   return element("li", { class: "line internal" },

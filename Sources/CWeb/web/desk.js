@@ -5,7 +5,7 @@ import { isTyping, summary } from "./bubbles.js";
 import { recall, remember } from "./dom.js";
 import { isTapback } from "./reactions.js";
 import { LiveState } from "./stream.js";
-import { customerName, visible } from "./text.js";
+import { customerName, personName } from "./text.js";
 
 const queuePages = 5;
 const refreshPause = 5_000;
@@ -53,6 +53,9 @@ export class Desk extends LiveState {
     super(api);
     this.me = me;
   }
+
+  /// The business whose conversations are shown; undefined when the token has none.
+  get current() { return this.businesses.find((one) => one.slug === this.business); }
 
   get path() { return `/v1/businesses/${encodeURIComponent(this.business)}`; }
 
@@ -307,8 +310,7 @@ export class Desk extends LiveState {
         this.tell("lists");
       }).catch(() => this.#refreshSoon());
     }
-    const business = this.businesses.find((one) => one.slug === this.business);
-    if (business) this.tell("businesses");
+    this.tell("businesses");
   }
 
   #changeLine(event, known) {
@@ -445,7 +447,7 @@ export class Desk extends LiveState {
 
   /// The names of the other persons who look at a conversation.
   lookingAt(id) {
-    return this.persons.filter(({ person, conversation }) => conversation === id && person.id !== this.me.id).map(({ person }) => visible(person.name ?? person.id));
+    return this.persons.filter(({ person, conversation }) => conversation === id && person.id !== this.me.id).map(({ person }) => personName(person));
   }
 
   /// The waiting conversations that are offered to this person.

@@ -6,7 +6,7 @@ import { ask, showKeys } from "./dialogs.js";
 import { button, element, fill, recall, remember, say, setOptions, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
-import { visible, when } from "./text.js";
+import { personName, visible, when } from "./text.js";
 
 const keys = [
   ["?", "This list"], ["1 2 3", "Queue, mine, all"], ["j k", "Next, previous conversation"], ["↑ ↓", "Move in the list"], ["/", "Search"],
@@ -40,7 +40,7 @@ function explained(kind, body, status, retryAfter) {
     case "too-many-requests": return `This token has used its requests of this minute. Try again ${wait}.`;
     case "right-missing": return "This token may not do that. Ask for one with the rights read and send.";
     case "closed": return "The customer closed this conversation. You can answer when they write again.";
-    case "claimed": return `${body.person?.name ?? body.person?.id ?? "A colleague"} has this conversation. Take it over to answer.`;
+    case "claimed": return `${personName(body.person)} has this conversation. Take it over to answer.`;
     case "changed": return "A colleague was faster. Look at the conversation again.";
     case "misdirected": return "The server does not answer under this name. Open the page by its own address, or add the name to api.hosts.";
     case "index-loading": return `The server still reads its conversations${detail ? ` (${detail})` : ""}. They appear here by themselves.`;
@@ -179,7 +179,7 @@ function show(desk, session, isKept) {
     } catch (error) { desk.fail(error); }
   });
   const drawHead = () => {
-    const current = desk.businesses.find((one) => one.slug === desk.business);
+    const { current } = desk;
     setOptions(business, desk.businesses.map((one) => [one.slug, visible(one.name || one.slug)]), desk.business);
     business.hidden = desk.businesses.length < 2;
     businessName.classList.toggle("visually-hidden", !business.hidden);
@@ -208,7 +208,7 @@ function show(desk, session, isKept) {
 
   const drawTitle = () => {
     const count = desk.unread.size;
-    const name = desk.businesses.find((one) => one.slug === desk.business)?.name ?? "";
+    const name = desk.current?.name;
     document.title = `${count && alerts().title ? `(${count}) ` : ""}Inbox${name ? ` · ${visible(name)}` : ""}`;
   };
   const on = (type, listener) => desk.addEventListener(type, listener, { signal });

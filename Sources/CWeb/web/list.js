@@ -2,7 +2,7 @@
 // moves the focus.
 import { isFailure } from "./bubbles.js";
 import { arrange, button, element, moveFocus, refill, say, setOptions } from "./dom.js";
-import { customerName, safe, visible, when } from "./text.js";
+import { customerName, personName, safe, visible, when } from "./text.js";
 
 const empty = {
   queue: ["Nobody waits", "Conversations that need a person appear here, the longest waiting first."],
@@ -198,7 +198,7 @@ export class List {
     const passed = waits && age(waits);
     say(row.time, desk.isSnoozed(one) ? `until ${when(one.snoozedUntil)}` : waits ? (passed === "now" ? "just now" : `waits ${passed}`) : when(one.last?.at));
     row.time.classList.toggle("late", isLate);
-    const person = one.state === "person" ? (desk.isMine(one) ? "You" : visible(one.person?.name ?? one.person?.id ?? "Person")) : stateNames[one.state] ?? one.state;
+    const person = one.state === "person" ? (desk.isMine(one) ? "You" : personName(one.person, "Person")) : stateNames[one.state] ?? one.state;
     const isAnswered = one.lastInbound && !one.unansweredSince && one.last?.direction === "outbound";
     const isLost = isFailure(one.last ?? {});
     say(row.why, isLost ? `Not delivered: ${safe(one.last.summary)}` : one.state === "waiting" ? sentence(one.reason || one.note || "") : isAnswered ? `Sent: ${safe(one.last.summary)}` : "");

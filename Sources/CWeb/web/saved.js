@@ -58,7 +58,7 @@ export async function chooseSaved(desk, one, draft) {
     await desk.removeSaved(chosen.remove.id);
     return chooseSaved(desk, one, draft);
   }
-  const names = { customer: one.customerName ?? "", person: desk.me.name, business: desk.businesses.find(({ slug }) => slug === desk.business)?.name ?? "" };
+  const names = { customer: one.customerName ?? "", person: desk.me.name, business: desk.current?.name ?? "" };
   const { text, message, kind, title } = filled(chosen.reply, names);
   if (text) return { text: text.replace(/ +([,.!?])/gu, "$1"), attachments: chosen.reply.attachments ?? [] };
   const isSure = await ask(title, [element("p", {}, `${customerName(one.customer, one.customerName)} gets this message:`),

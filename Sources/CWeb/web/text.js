@@ -129,3 +129,6 @@ export function customerName(customer, name) {
   const end = text.replace(/=+$/u, "").slice(-6);
   return end ? `Customer ${end}` : "Customer";
 }
+
+/// A person's name for people; `otherwise` when the person has neither a name nor an identifier.
+export function personName(person, otherwise = "A colleague") { return visible(person?.name ?? person?.id ?? otherwise); }

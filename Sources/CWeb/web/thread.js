@@ -7,7 +7,7 @@ import { ask, confirm, sheet } from "./dialogs.js";
 import { arrange, button, element, fill, icon, refill, say } from "./dom.js";
 import { age, sentence } from "./list.js";
 import { placed } from "./reactions.js";
-import { customerName, dayOf, safe, visible, when } from "./text.js";
+import { customerName, dayOf, personName, safe, visible, when } from "./text.js";
 
 const pageSize = 50;
 /// The maximum number of lines in the document; of a longer conversation only a part is shown at a time.
@@ -307,7 +307,7 @@ export class Thread {
   #author(line) {
     if (line.state) return "You";
     switch (line.author) {
-      case "person": return line.person?.id === this.#desk.me.id ? "You" : visible(line.person?.name ?? line.person?.id ?? "A person");
+      case "person": return line.person?.id === this.#desk.me.id ? "You" : personName(line.person, "A person");
       case "handler": return "Bot";
       case "program": return "Program";
       case "server": return "Automatic text";
@@ -336,7 +336,7 @@ export class Thread {
     const cannot = missing(one.capabilities);
     say(this.#facts, [one.locale && language(one.locale), one.intent && `intent ${one.intent}`, one.group && `group ${one.group}`, ...(one.tags ?? []).map((tag) => `#${tag}`)].filter(Boolean).map(visible).join(" · "));
     const isMine = desk.isMine(one);
-    const person = visible(one.person?.name ?? one.person?.id ?? "A colleague");
+    const person = personName(one.person);
     const since = one.since ? ` since ${when(one.since)}` : "";
     const state = {
       handler: "The bot answers. Claim the conversation to answer yourself.",
@@ -402,7 +402,7 @@ function language(locale) {
 }
 
 function askTake(one) {
-  const person = visible(one.person?.name ?? one.person?.id ?? "a colleague");
+  const person = personName(one.person, "a colleague");
   return confirm(`Take over from ${person}?`, `${person} can no longer answer in this conversation.`, "Take over");
 }
 
