@@ -44,3 +44,35 @@ export function listenToKeys(actions, escape, signal) {
     actions[event.key]();
   }, { signal });
 }
+
+/// The pixels above the end of a scrolled node that count as its end.
+const nearEnd = 60;
+
+/// Keeps a scrolled node at its end while its heights change. Only a person who scrolls up leaves the end: a head, a line or a picture
+/// that changes the heights does not, except with `hasLateHeights`, for rows that get their height when they are scrolled into view.
+/// `reached()` is called when the person comes back to the end.
+export class EndKeeper {
+  isAtEnd = true;
+
+  constructor(scroll, content, { hasLateHeights = false, reached = () => {} } = {}) {
+    const measure = () => ({ top: scroll.scrollTop, height: scroll.scrollHeight, shown: scroll.clientHeight });
+    let before = {};
+    this.toEnd = () => {
+      this.isAtEnd = true;
+      scroll.scrollTop = scroll.scrollHeight;
+      before = measure();
+    };
+    scroll.addEventListener("scroll", () => {
+      const wasAtEnd = this.isAtEnd;
+      const now = measure();
+      const isSame = hasLateHeights || (now.height === before.height && now.shown === before.shown);
+      if (now.height - now.top - now.shown < nearEnd) this.isAtEnd = true;
+      else if (isSame && now.top < before.top) this.isAtEnd = false;
+      else if (!isSame && wasAtEnd) this.toEnd();
+      before = measure();
+      if (this.isAtEnd && !wasAtEnd) reached();
+    });
+    const sizes = new ResizeObserver(() => { if (this.isAtEnd) this.toEnd(); });
+    for (const node of [scroll, content]) sizes.observe(node);
+  }
+}

@@ -1,6 +1,7 @@
 // The phone: the business at the top, bubbles, typing dots, and the field for a message.
 import { fileRow, isShown, summary, typingDots } from "./bubbles.js";
 import { arrange, button, element, fill, icon, refill, say, whenNeeded } from "./dom.js";
+import { EndKeeper } from "./frame.js";
 import { deviceContent, nameOf, opensSheet } from "./phone-bubbles.js";
 import { refusalOf } from "./phone-session.js";
 import { dayOf, size, visible, when } from "./text.js";
@@ -28,7 +29,8 @@ export class PhoneScreen {
     button("Write “hi”", { class: "chip tap" }, () => { this.#text.value = "hi"; this.#text.focus(); void this.#sendText(); }));
   #typing = typingDots();
   #status = element("p", { class: "visually-hidden", role: "status" });
-  #scroll;
+  #scroll = element("div", { class: "thread-scroll scroll", tabindex: 0, "aria-label": "Messages", role: "region" }, this.#earlier, this.#empty, this.#lines, this.#typing);
+  #end = new EndKeeper(this.#scroll, this.#lines);
   #text = element("textarea", { id: "text", rows: 1, maxlength: 20_000, placeholder: "Message", "aria-label": "Message", dir: "auto" });
   #send = button(icon("send"), { class: "send", "aria-label": "Send" }, () => void this.#sendText());
   #files = [];
@@ -40,7 +42,6 @@ export class PhoneScreen {
   #isWriting = false;
   #isSending = false;
   #isOpening = false;
-  #isAtEnd = true;
   #delete = button(icon("cross"), { class: "icon-button small", "aria-label": "Delete the conversation", hidden: true }, () => void this.deleteConversation());
 
   constructor(session, askLevers) {
@@ -49,7 +50,6 @@ export class PhoneScreen {
     const entry = element("form", { class: "entry" },
       button(icon("attach"), { class: "icon-button", "aria-label": "Attach files" }, () => this.#fileInput.click()), this.#text, this.#send);
     entry.addEventListener("submit", (event) => event.preventDefault());
-    this.#scroll = element("div", { class: "thread-scroll scroll", tabindex: 0, "aria-label": "Messages", role: "region" }, this.#earlier, this.#empty, this.#lines, this.#typing);
     this.screen = element("div", { class: "screen" },
       element("header", { class: "contact" }, this.#avatar, element("div", { class: "contact-words" }, this.#name, this.#handler),
         this.#delete),
@@ -68,15 +68,6 @@ export class PhoneScreen {
     this.screen.addEventListener("drop", (event) => { event.preventDefault(); this.#adding = this.#addFiles([...event.dataTransfer.files]); });
     this.#grow();
     this.#holdLines();
-    // Pictures that load, and new messages, keep a thread at its end that was at its end.
-    let before = 0;
-    this.#scroll.addEventListener("scroll", () => {
-      const { scrollTop, scrollHeight, clientHeight } = this.#scroll;
-      if (scrollHeight - scrollTop - clientHeight < 80) this.#isAtEnd = true; else if (scrollTop < before) this.#isAtEnd = false;
-      before = scrollTop;
-    });
-    const sizes = new ResizeObserver(() => { if (this.#isAtEnd) this.#toEnd(); });
-    for (const one of [this.#scroll, this.#lines]) sizes.observe(one);
     session.addEventListener("customers", () => this.#drawHead());
     session.addEventListener("thread", () => this.#draw());
     session.addEventListener("typing", () => this.#drawTyping());
@@ -117,7 +108,7 @@ export class PhoneScreen {
     if (this.#lines.dataset.customer !== selected) {
       this.#lines.dataset.customer = selected;
       this.#rows.clear();
-      this.#isAtEnd = true;
+      this.#end.isAtEnd = true;
     }
     const isNew = shown.some((entry) => !this.#rows.has(entry.seq));
     this.#rows = new Map(shown.map((entry) => [entry.seq, this.#rows.get(entry.seq) ?? this.#row(entry)]));
@@ -138,12 +129,7 @@ export class PhoneScreen {
     });
     arrange(this.#lines, [...this.#rows.values()].map((row) => row.node));
     this.#drawTyping();
-    if (isNew && (this.#isAtEnd || shown.at(-1)?.direction === "inbound")) this.#toEnd();
-  }
-
-  #toEnd() {
-    this.#isAtEnd = true;
-    this.#scroll.scrollTop = this.#scroll.scrollHeight;
+    if (isNew && (this.#end.isAtEnd || shown.at(-1)?.direction === "inbound")) this.#end.toEnd();
   }
 
   #row(entry) {

@@ -1,6 +1,7 @@
 // One story for each message, the newest at the end: what it is, how it ended, and its stages inside; at most 200 are in the document.
 import { isTyping, kindName, summary } from "./bubbles.js";
 import { button, element, fill, moveFocus, refill, say } from "./dom.js";
+import { EndKeeper } from "./frame.js";
 import { customerName, size, visible } from "./text.js";
 
 const mostRows = 200;
@@ -121,16 +122,16 @@ export class Timeline {
   #session;
   #rows = element("ol", { class: "stories", "aria-label": "Messages, the newest at the end" });
   #filter = element("input", { type: "search", id: "filter", placeholder: "Filter, such as kind:form status:failed", "aria-label": "Filter: business: customer: kind: stage: status: text:", autocomplete: "off", spellcheck: "false", maxlength: 200 });
-  #newer = button("", { class: "primary compact newer", hidden: true }, () => { this.#drawAll(); this.#toEnd(); });
+  #newer = button("", { class: "primary compact newer", hidden: true }, () => { this.#drawAll(); this.#end.toEnd(); });
   #empty = element("div", { class: "empty" });
   #scroll = element("div", { class: "scroll stage-scroll" }, this.#empty, this.#rows);
+  #end = new EndKeeper(this.#scroll, this.#rows, { hasLateHeights: true, reached: () => { if (this.#waiting > 0) this.#drawAll(); } });
   /// The stories in their order, and by the keys of their stages.
   #stories = [];
   #byKey = new Map();
   /// The words of the messages of every thread that the page has read, by the message's identifier.
   #words = new Map();
   #waiting = 0;
-  #isAtEnd = true;
   #matches = () => true;
   #current = "";
 
@@ -144,15 +145,6 @@ export class Timeline {
       element("header", { class: "pane-top" }, element("h2", { tabindex: -1 }, "Timeline"),
         button("Clear", { class: "secondary compact" }, () => { session.clearStages(); this.#filter.focus(); })),
       element("div", { class: "pane-filter", role: "search" }, this.#filter), this.#scroll, this.#newer);
-    let before = 0;
-    this.#scroll.addEventListener("scroll", () => {
-      const { scrollTop, scrollHeight, clientHeight } = this.#scroll;
-      const isEnd = scrollHeight - scrollTop - clientHeight < 40;
-      if (isEnd && !this.#isAtEnd) { this.#isAtEnd = true; if (this.#waiting > 0) this.#drawAll(); } else if (!isEnd && scrollTop < before) this.#isAtEnd = false;
-      before = scrollTop;
-    });
-    const sizes = new ResizeObserver(() => { if (this.#isAtEnd) this.#toEnd(); });
-    for (const one of [this.#scroll, this.#rows]) sizes.observe(one);
     session.addEventListener("stages", ({ detail }) => (detail ? this.#add(detail) : this.#readAll()));
     session.addEventListener("customers", () => this.#drawHeads());
     session.addEventListener("thread", () => this.#learn());
@@ -160,11 +152,6 @@ export class Timeline {
   }
 
   focus() { this.#filter.focus(); }
-
-  #toEnd() {
-    this.#isAtEnd = true;
-    this.#scroll.scrollTop = this.#scroll.scrollHeight;
-  }
 
   /// Marks the stories of the delivery that the detail shows.
   mark(record) {
@@ -259,7 +246,7 @@ export class Timeline {
     for (const story of this.#stories) if (!kept.has(story)) story.row = undefined;
     fill(this.#rows, shown.map((story) => this.#draw(story)));
     this.#drawState();
-    if (this.#isAtEnd) this.#toEnd();
+    if (this.#end.isAtEnd) this.#end.toEnd();
   }
 
   #add(stages) {
@@ -267,10 +254,10 @@ export class Timeline {
     for (const story of told) {
       if (story.row) this.#draw(story);
       else if (this.#byKey.get([...story.keys][0]) !== story || !this.#matches(story)) continue;
-      else if (this.#isAtEnd) this.#rows.append(this.#draw(story));
+      else if (this.#end.isAtEnd) this.#rows.append(this.#draw(story));
       else if (!story.isWaiting) { story.isWaiting = true; this.#waiting += 1; }
     }
-    while (this.#isAtEnd && this.#rows.childElementCount > mostRows) {
+    while (this.#end.isAtEnd && this.#rows.childElementCount > mostRows) {
       const first = this.#rows.firstChild;
       // The focus stays in the list when its row leaves.
       if (first.contains(document.activeElement)) this.#rows.lastChild.querySelector(".story-head").focus();
@@ -279,7 +266,7 @@ export class Timeline {
       first.remove();
     }
     this.#drawState();
-    if (this.#isAtEnd) this.#toEnd();
+    if (this.#end.isAtEnd) this.#end.toEnd();
   }
 
   #drawHeads() {

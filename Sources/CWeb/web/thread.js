@@ -5,6 +5,7 @@ import { Composer, missing } from "./composer.js";
 import { askForCustomer, askForNote, internalLine } from "./customer.js";
 import { ask, confirm, sheet } from "./dialogs.js";
 import { arrange, button, element, fill, icon, refill, say } from "./dom.js";
+import { EndKeeper } from "./frame.js";
 import { age, sentence } from "./list.js";
 import { placed } from "./reactions.js";
 import { customerName, dayOf, personName, safe, visible, when } from "./text.js";
@@ -36,9 +37,6 @@ export class Thread {
   #hasEarlier = false;
   #hasLater = false;
   #reading = 0;
-  #isAtEnd = true;
-  /// The heights of the thread, and how far it was scrolled, when it last moved.
-  #place = {};
   #catchUp = undefined;
   /// The largest line number that an event has named since lines were last read.
   #awaited = 0;
@@ -57,6 +55,8 @@ export class Thread {
   #typing = typingDots(element("span"));
   #scroll = element("div", { class: "scroll thread-scroll", tabindex: 0, role: "region", "aria-label": "Messages" },
     this.#earlier, this.#items, this.#typing, this.#latest);
+  /// The last message stays visible when the entry field grows, a keyboard appears, or a picture above has been loaded.
+  #end = new EndKeeper(this.#scroll, this.#items);
   #live = element("p", { class: "visually-hidden", role: "log", "aria-live": "polite" });
 
   constructor(desk, goBack) {
@@ -67,19 +67,6 @@ export class Thread {
       element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts, this.#link, this.#about), this.#actions),
       this.#holder, this.#scroll, this.composer.node, this.#live);
     this.node = element("div", { class: "thread" }, this.#pane);
-    this.#scroll.addEventListener("scroll", () => {
-      // Only a person who scrolls up leaves the end: a head, a line or a picture that changes the heights does not.
-      const { scrollTop, scrollHeight, clientHeight } = this.#scroll;
-      const isSame = this.#place.scrollHeight === scrollHeight && this.#place.clientHeight === clientHeight;
-      if (scrollHeight - scrollTop - clientHeight < 60) this.#isAtEnd = true;
-      else if (isSame && scrollTop < this.#place.scrollTop) this.#isAtEnd = false;
-      else if (!isSame && this.#isAtEnd) return this.#toEnd();
-      this.#place = { scrollTop, scrollHeight, clientHeight };
-      return undefined;
-    });
-    // Keep the last message visible when the entry field grows, a keyboard appears, or a picture above has been loaded.
-    const watch = new ResizeObserver(() => { if (this.#isAtEnd) this.#toEnd(); });
-    for (const node of [this.#scroll, this.#items]) watch.observe(node);
     desk.addEventListener("conversation", ({ detail }) => { if (detail === this.#id) this.update(); });
     desk.addEventListener("line", ({ detail }) => { if (!detail || detail.conversation === this.#id) this.#hear(detail); });
     desk.every(10_000, () => { if (this.#id) this.update(); });
@@ -95,7 +82,7 @@ export class Thread {
     this.#id = id;
     this.#lines.clear();
     this.#hasEarlier = this.#hasLater = false;
-    this.#isAtEnd = true;
+    this.#end.isAtEnd = true;
     this.#awaited = 0;
     this.#pane.hidden = !id;
     this.#items.replaceChildren();
@@ -141,7 +128,7 @@ export class Thread {
     this.#hasEarlier = Boolean(page.next);
     this.#hasLater = false;
     this.#draw();
-    this.#toEnd();
+    this.#end.toEnd();
     // Read lines that were written while the page was being read.
     if (this.#awaited > this.#last) await this.#readLater();
     this.#awaited = 0;
@@ -223,7 +210,7 @@ export class Thread {
     if (!this.#unconfirmed.has(id)) this.#unconfirmed.set(id, new Map());
     this.#unconfirmed.get(id).set(key, line);
     this.#draw();
-    this.#toEnd();
+    this.#end.toEnd();
   }
 
   changePending(id, key, change, newKey = key) {
@@ -241,14 +228,8 @@ export class Thread {
 
   // Drawing
 
-  #toEnd() {
-    this.#scroll.scrollTop = this.#scroll.scrollHeight;
-    const { scrollTop, scrollHeight, clientHeight } = this.#scroll;
-    this.#place = { scrollTop, scrollHeight, clientHeight };
-  }
-
   #draw() {
-    const isAtEnd = this.#isAtEnd;
+    const { isAtEnd } = this.#end;
     const focused = document.activeElement;
     const files = new Map();
     const lines = this.#sorted;
@@ -277,7 +258,7 @@ export class Thread {
     this.#earlier.hidden = !this.#hasEarlier;
     this.#latest.hidden = !this.#hasLater;
     this.#drawTyping();
-    if (isAtEnd) this.#toEnd();
+    if (isAtEnd) this.#end.toEnd();
   }
 
   #make(line, isFirst, isLast) {
