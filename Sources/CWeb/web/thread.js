@@ -15,10 +15,15 @@ const pageSize = 50;
 const longestWindow = 400;
 const typingLasts = 60_000;
 
-/// The changes of a conversation, each with its button and its sheet.
+/// The changes of a conversation, each with its button, its button under More, its sheet, and what it does. A colleague may take the
+/// conversation while the sheet is open, so most are made only to the state and the person that the sheet has `shown`.
 export const changes = {
-  claim: { label: "Claim" }, take: { label: "Take over…", ask: askTake }, transfer: { label: "Transfer…", hint: "To the next person", ask: askTransfer },
-  release: { label: "Release…", hint: "To the bot", ask: askRelease }, close: { label: "Close…", ask: askClose }, snooze: { label: "Snooze…", ask: askSnooze },
+  claim: { label: "Claim", make: (desk, id) => desk.claim(id) },
+  take: { label: "Take over…", ask: askTake, make: (desk, id, answer, shown) => desk.take(id, shown) },
+  transfer: { label: "Transfer…", hint: "To the next person", ask: askTransfer, make: (desk, id, answer, shown) => desk.release(id, "waiting", answer, shown) },
+  release: { label: "Release…", more: "To the bot…", hint: "To the bot", ask: askRelease, make: (desk, id, answer, shown) => desk.release(id, "handler", answer, shown) },
+  close: { label: "Close…", more: "Close the conversation…", ask: askClose, make: (desk, id, answer, shown) => desk.close(id, shown) },
+  snooze: { label: "Snooze…", more: "Snooze…", ask: askSnooze, make: (desk, id, answer) => desk.snooze(id, answer.until) },
 };
 
 /// The changes that a state offers: as buttons, and under More.
@@ -356,20 +361,11 @@ export class Thread {
     if (!this.#actions.dataset.offered?.split(",").includes(name)) return;
     const id = this.#id;
     const one = this.conversation;
-    // A colleague may take the conversation while a dialog is open, so the change is made only to the state that the
-    // dialog showed.
     const shown = { state: one?.state, person: one?.person?.id };
     const answer = await (changes[name].ask?.(one, this.#desk) ?? {});
     if (!answer) return;
     try {
-      switch (name) {
-        case "claim": await this.#desk.claim(id); break;
-        case "take": await this.#desk.take(id, shown); break;
-        case "snooze": await this.#desk.snooze(id, answer.until); break;
-        case "transfer": await this.#desk.release(id, "waiting", answer, shown); break;
-        case "release": await this.#desk.release(id, "handler", answer, shown); break;
-        default: await this.#desk.close(id, shown);
-      }
+      await changes[name].make(this.#desk, id, answer, shown);
       if (name === "claim" || name === "take") this.composer.focus();
     } catch (error) {
       this.#desk.fail(error);
@@ -393,9 +389,8 @@ function askClose() {
 
 /// Asks which of the changes under More is wanted.
 function askMore(names) {
-  const labels = { release: "To the bot…", close: "Close the conversation…", snooze: "Snooze…" };
   return sheet("More", (finish) => element("div", { class: "sheet-body" },
-    names.map((name, index) => button(labels[name], { class: "secondary wide", "data-first": index === 0 }, () => finish(name)))));
+    names.map((name, index) => button(changes[name].more, { class: "secondary wide", "data-first": index === 0 }, () => finish(name)))));
 }
 
 async function askTransfer(one, desk) {
