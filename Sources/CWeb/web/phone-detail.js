@@ -51,7 +51,6 @@ function code(label, lines) { return element("pre", { class: "code", tabindex: 0
 export class Detail {
   #session;
   #notify;
-  #close;
   #isReadOnly;
   #record;
   #answer;
@@ -64,11 +63,10 @@ export class Detail {
   constructor(session, { notify, close, isReadOnly }) {
     this.#session = session;
     this.#notify = notify;
-    this.#close = close;
     this.#isReadOnly = isReadOnly;
     this.node = element("div", { class: "detail" },
-      element("header", { class: "pane-top" }, button(icon("back"), { class: "icon-button back", "aria-label": "Back to the timeline" }, () => this.#close()),
-        this.#title, button(icon("cross"), { class: "icon-button wide-only", "aria-label": "Close the details" }, () => this.#close())),
+      element("header", { class: "pane-top" }, button(icon("back"), { class: "icon-button back", "aria-label": "Back to the timeline" }, close),
+        this.#title, button(icon("cross"), { class: "icon-button wide-only", "aria-label": "Close the details" }, close)),
       this.#buttons, this.#body);
     let timer = 0;
     // A new stage of this delivery changes its attempts and replies.

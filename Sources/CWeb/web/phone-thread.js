@@ -42,7 +42,7 @@ export class PhoneScreen {
   #isWriting = false;
   #isSending = false;
   #isOpening = false;
-  #delete = button(icon("cross"), { class: "icon-button small", "aria-label": "Delete the conversation", hidden: true }, () => void this.deleteConversation());
+  #delete = button(icon("cross"), { class: "icon-button small", "aria-label": "Delete the conversation", hidden: true }, () => void this.#deleteConversation());
 
   constructor(session, askLevers) {
     this.#session = session;
@@ -285,7 +285,7 @@ export class PhoneScreen {
       const isSent = await openSheet(entry, this.#session.customer, {
         send: (choice) => accepted(this.#session.answer(entry.id, choice)), pay: (body) => accepted(this.#session.pay(entry.id, body)),
         matches: (expression, text) => this.#session.api.change("POST", "/dev/v1/expressions", { expression, text }),
-        place: (dialog) => this.place(dialog),
+        place: this.place,
       });
       if (isSent) this.#text.focus();
     } catch (error) { this.#session.fail(error); } finally { this.#isOpening = false; }
@@ -293,18 +293,18 @@ export class PhoneScreen {
 
   async #react(entry) {
     await this.#try(async () => {
-      const type = await (await extras()).askReaction((dialog) => this.place(dialog));
+      const type = await (await extras()).askReaction(this.place);
       return type && this.#session.post({ tapback: { type, to: entry.id } });
     });
   }
 
-  async deleteConversation() {
+  async #deleteConversation() {
     if (!this.#session.selected) return;
     await this.#try(async () => await (await extras()).confirmDelete() && this.#session.post({ kind: "close" }));
   }
 
   /// Keeps a sheet on the screen of the phone; returns what ends this.
-  place(dialog) {
+  place = (dialog) => {
     dialog.classList.add("device-sheet");
     const move = () => {
       const box = this.screen.getBoundingClientRect();
@@ -313,5 +313,5 @@ export class PhoneScreen {
     move();
     addEventListener("resize", move);
     return () => removeEventListener("resize", move);
-  }
+  };
 }

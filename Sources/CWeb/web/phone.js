@@ -86,7 +86,7 @@ function show(session) {
     drawTools();
   };
   // On the phone, so that the timeline stays readable.
-  const place = (dialog) => phone.place(dialog);
+  const { place } = phone;
   const asking = (name) => () => ask(async () => (await dialogs())[name](session, place));
   const commands = {
     profile: () => ask(async () => (await dialogs()).askProfile(session, place, session.customer)),
