@@ -104,14 +104,11 @@ export function longText(body) {
   const shown = safe(body.slice(0, shortTextLength));
   if (body.length <= shortTextLength) return linked(shown);
   const holder = element("span", {}, linked(shown), "… ");
-  const more = element("button", { type: "button", class: "plain", on: {
-    click: () => {
-      const isCut = body.length > longTextLength;
-      fill(holder, linked(safe(body.slice(0, longTextLength))), isCut && `… (${body.length} characters)`);
-    },
-  } }, `Show all ${body.length.toLocaleString()} characters`);
-  holder.append(more);
-  return [holder];
+  holder.append(button(`Show all ${body.length.toLocaleString()} characters`, { class: "plain" }, () => {
+    const isCut = body.length > longTextLength;
+    fill(holder, linked(safe(body.slice(0, longTextLength))), isCut && `… (${body.length} characters)`);
+  }));
+  return holder;
 }
 
 /// The nodes of a line that is neither interactive nor a change of the conversation: text and files, a rich link, or JSON.
@@ -145,26 +142,23 @@ export function files(line, message, { download, isOwn }) {
     const result = line.files?.[index];
     const bytes = size(result?.size ?? file.size);
     const type = text(file.mimeType).toLowerCase();
-    const sign = () => icon(type.startsWith("video/") ? "play" : "file");
+    const sign = icon(type.startsWith("video/") ? "play" : "file");
     const box = element("div", { class: "bubble file" });
     const facts = element("span", { class: "file-facts" },
       element("bdi", { class: "file-name" }, name), element("span", { class: "file-size" }, [type.startsWith("video/") && "Video", bytes].filter(Boolean).join(", ")));
     const state = element("span", { class: "file-size", role: "status" });
     if (result?.failure) {
-      fill(box, sign(), facts, element("span", { class: "file-size" }, "Not downloaded"));
+      fill(box, sign, facts, element("span", { class: "file-size" }, "Not downloaded"));
     } else if (!download || (line.direction === "inbound" && !isOwn && !result)) {
-      fill(box, sign(), facts, line.direction === "inbound" && !isOwn && element("span", { class: "file-size" }, "Being downloaded…"));
+      fill(box, sign, facts, line.direction === "inbound" && !isOwn && element("span", { class: "file-size" }, "Being downloaded…"));
     } else {
-      const save = element("button", { type: "button", class: "file-button", "aria-label": `Save ${name}`, on: {
-        click: async () => {
-          state.textContent = "Loading…";
-          try {
-            saveAs(await download(index), text(file.name) || `file-${index + 1}`);
-            state.textContent = "";
-          } catch (error) { state.textContent = error.message; }
-        },
-      } }, sign(), facts);
-      fill(box, save, state);
+      fill(box, button([sign, facts], { class: "file-button", "aria-label": `Save ${name}` }, async () => {
+        state.textContent = "Loading…";
+        try {
+          saveAs(await download(index), text(file.name) || `file-${index + 1}`);
+          state.textContent = "";
+        } catch (error) { state.textContent = error.message; }
+      }), state);
       if (Object.hasOwn(shownTypes, type) && Number(result?.size ?? file.size ?? 0) <= shownPictureBytes) {
         const place = element("span", { class: "photo" });
         box.prepend(place);
@@ -235,15 +229,7 @@ function richLink(message) {
       element("span", { class: "card-title", dir: "auto" }, safe(text(data.title) || text(data.url))),
       element("span", { class: "card-subtitle" }, target ? new URL(target).hostname : "not a web address")),
   ];
-  const holder = element("div", { class: "bubble card rich-link" });
-  if (target) {
-    const anchor = link(target, "");
-    fill(anchor, body);
-    holder.append(anchor);
-  } else {
-    fill(holder, body);
-  }
-  return [holder];
+  return element("div", { class: "bubble card rich-link" }, target ? link(target, body) : body);
 }
 
 /// A folded section with the message as JSON, which is rendered when the section is opened.

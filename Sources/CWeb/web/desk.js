@@ -174,9 +174,9 @@ export class Desk extends LiveState {
     const parameters = new URLSearchParams({ limit: "50" });
     if (this.filter.state) parameters.set("state", this.filter.state);
     if (this.filter.q) parameters.set("q", this.filter.q);
-    const asked = JSON.stringify(this.filter);
+    const { filter } = this;
     const answer = await this.readPage(isNext ? this.all.next : `${this.path}/conversations?${parameters}`);
-    if (asked !== JSON.stringify(this.filter)) return;
+    if (filter !== this.filter) return;
     for (const one of answer.conversations) this.#keep(one);
     const ids = answer.conversations.map((one) => one.id);
     this.all = {

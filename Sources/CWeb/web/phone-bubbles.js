@@ -41,7 +41,7 @@ export function money(value, currency) {
   try { return new Intl.NumberFormat(undefined, { style: "currency", currency }).format(number); } catch { return `${text(value)} ${visible(currency)}`.trim(); }
 }
 
-/// The nodes of an entry. `actions` has `open(node)` for a sheet, `choose(position, node)` for a chip, and `download(index)`; `hasQuestion`
+/// The nodes of an entry. `actions` has `open()` for a sheet, `choose(position)` for a chip, and `download(index)`; `hasQuestion`
 /// says that a text of the business stands above, and `isAgain` that an answered question can be answered once more.
 export function deviceContent(entry, customer, actions, { hasQuestion = true, isAgain = false } = {}) {
   const line = { ...entry.line, direction: entry.direction, kind: entry.kind };
@@ -68,7 +68,7 @@ function chips(message, hasQuestion, actions) {
   return [
     !hasQuestion && rule("No question stands above these choices: send it as a text first."),
     element("ul", { class: "chips", "aria-label": text(reply.summaryText) || "Choices" }, items.slice(0, mostChips).map((item, position) => element("li", {},
-      button(safe(text(item.title) || "(no title)"), { class: "chip tap", dir: "auto" }, (event) => actions.choose(position, event.currentTarget))))),
+      button(safe(text(item.title) || "(no title)"), { class: "chip tap", dir: "auto" }, () => actions.choose(position))))),
     items.length > mostChips && rule(`A device shows ${mostChips} of these ${items.length} items.`),
     items.length < 2 && rule("A quick reply has 2 to 5 items."),
   ];
@@ -145,7 +145,7 @@ function interactive(line, message, actions) {
   const request = object(object(data.payment).paymentRequest);
   const isPay = line.kind === "applePay";
   return element("div", { class: "offer" },
-    element("button", { type: "button", class: `bubble device-card ${style}`, on: { click: (event) => actions.open(event.currentTarget) } },
+    button([
       image ? pictureOf(image) : !isPay && element("span", { class: "sign" }, icon(looks[line.kind][1])),
       element("span", { class: "device-words" },
         isPay && element("span", { class: "pay-line" }, element("span", { class: "pay-mark" }, "Apple Pay"), element("span", { class: "amount" }, money(object(request.total).amount, text(request.currencyCode)))),
@@ -153,7 +153,8 @@ function interactive(line, message, actions) {
         subtitle && element("span", { class: "card-subtitle", dir: "auto" }, safe(subtitle)),
         extra.map((part) => element("span", { class: "card-subtitle", dir: "auto" }, safe(part))),
         line.kind === "app" && text(outer.appName) && element("span", { class: "card-subtitle" }, visible(text(outer.appName))),
-        element("span", { class: "card-action" }, looks[line.kind][2]))),
+        element("span", { class: "card-action" }, looks[line.kind][2])),
+    ], { class: `bubble device-card ${style}` }, actions.open),
     wanted !== undefined && !image && line.kind !== "app" && rule(`The message has no image “${visible(text(wanted))}”.`));
 }
 

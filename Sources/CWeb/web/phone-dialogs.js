@@ -116,8 +116,7 @@ export async function askMisbehaviour(session, place) {
         rules = wanted;
         session.info.misbehaviour = wanted;
         draw();
-        return true;
-      } catch (error) { say(problem, visible(error.message)); return false; }
+      } catch (error) { say(problem, visible(error.message)); }
     };
     const numberField = (name, min) => {
       const node = field(name, "", { type: "number", min, max: 100_000_000, required: true });

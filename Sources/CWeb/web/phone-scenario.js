@@ -104,7 +104,8 @@ export function showScenario(session, place, scenario = example, record = undefi
     const file = element("input", { type: "file", accept: ".json,application/json", hidden: true, "aria-label": "File of a scenario" });
     const open = button("Open file…", { class: "secondary" }, () => file.click());
     const save = button("Download", { class: "secondary" }, () => saveAs(new Blob([`${area.value}\n`]), "scenario.json"));
-    const { row: folder, refresh, store } = folderOf(session, { load: (text) => { area.value = text; check(); }, text: () => area.value, tell: (text, isBad) => { state.classList.toggle("failure", isBad); say(state, text); } });
+    const tell = (text, isBad) => { state.classList.toggle("failure", isBad); say(state, text); };
+    const { row: folder, refresh, store } = folderOf(session, { load: (text) => { area.value = text; check(); }, text: () => area.value, tell });
     const play = async (pace) => {
       fill(results);
       say(state, "Playing…");
@@ -113,19 +114,14 @@ export function showScenario(session, place, scenario = example, record = undefi
         const answer = await session.api.change("POST", "/dev/v1/scenarios/play", { scenario: JSON.parse(area.value), pace, customer: session.selected });
         const failed = answer.steps.filter((step) => step.verdict !== "passed");
         fill(results, answer.steps.map(row));
-        say(state, failed.length === 0 ? `Passed: ${answer.steps.length} steps` : `Failed: ${failed.length} of ${answer.steps.length} steps`);
-        state.classList.toggle("failure", failed.length > 0);
-      } catch (error) {
-        state.classList.add("failure");
-        say(state, error.status === 404 ? "This server plays no scenarios. Download the file, and run balloon scenario run." : error.message);
-      }
+        tell(failed.length === 0 ? `Passed: ${answer.steps.length} steps` : `Failed: ${failed.length} of ${answer.steps.length} steps`, failed.length > 0);
+      } catch (error) { tell(error.status === 404 ? "This server plays no scenarios. Download the file, and run balloon scenario run." : error.message, true); }
       for (const one of plays) one.disabled = false;
     };
     const plays = [button("Play slowly", { class: "secondary" }, () => void play("slow")), button("Play", { class: "primary" }, () => void play("atOnce"))];
     const check = () => {
       const problem = mistake(area.value);
-      state.classList.toggle("failure", problem !== "");
-      say(state, visible(problem) || "balloon scenario run plays this file in CI.");
+      tell(visible(problem) || "balloon scenario run plays this file in CI.", problem !== "");
       for (const one of [save, store, ...plays]) one.disabled = problem !== "";
     };
     file.addEventListener("change", async () => { area.value = await file.files[0].text(); check(); });
