@@ -787,7 +787,7 @@ class Tests(DeviceSuite):
                     page.find("#text")
                     self.picture(page, "zoom")
         folder = pathlib.Path(self.server.folder)
-        named = {title for file in [*folder.glob("phone*.js"), folder / "dialogs.js"] for title in re.findall(r'\b(?:sheet|formSheet|confirm)\("([^"]+)"', file.read_text())}
+        named = {title for file in [*folder.glob("phone*.js"), folder / "dialogs.js"] for title in re.findall(r'\b(?:sheet|ask|confirm)\("([^"]+)"', file.read_text())}
         assert len(named) >= 8 and named <= titles, f"sheets that axe has not seen: {named - titles}"
         assert not found, "\n".join(found)
 
