@@ -44,8 +44,6 @@ export class Desk extends LiveState {
   #refresh = 0;
   /// The timer of the next repetition after a failed reload.
   #retry;
-  #timers = [];
-  #isEnded = false;
   /// The conversations that waited when the queue was last read; conversations that began to wait later are unread.
   #waited = new Set();
 
@@ -78,12 +76,9 @@ export class Desk extends LiveState {
   }
 
   /// Repeats an action until the end of the session.
-  every(milliseconds, action) { this.#timers.push(setInterval(action, milliseconds)); }
-
-  end() {
-    this.#isEnded = true;
-    super.end();
-    for (const timer of this.#timers) clearInterval(timer);
+  every(milliseconds, action) {
+    const timer = setInterval(action, milliseconds);
+    this.signal.addEventListener("abort", () => clearInterval(timer));
   }
 
   /// Reads a page of a list, and adds `next`, the address of the next page if there is one.
@@ -110,7 +105,7 @@ export class Desk extends LiveState {
 
   /// Reads every list again, and the open conversation.
   async reload() {
-    if (!this.business || this.#isEnded) return;
+    if (!this.business || this.signal.aborted) return;
     clearTimeout(this.#retry);
     this.#retry = undefined;
     const generation = ++this.#generation;

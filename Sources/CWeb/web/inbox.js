@@ -98,11 +98,8 @@ function askClosedText() {
 function signOut(desk, message, name) {
   desk.end();
   remember("inbox");
-  controller?.abort();
   showSignIn(message, name);
 }
-
-let controller;
 
 /// Opens the inbox with a token; returns a sentence that says why it failed, or an empty text.
 async function open(session) {
@@ -126,9 +123,7 @@ async function open(session) {
 // The page
 
 function show(desk, session, isKept) {
-  controller?.abort();
-  controller = new AbortController();
-  const { signal } = controller;
+  const { signal } = desk;
   const { node: note, notify } = notes();
   const banner = lostBanner("Connection lost. The page may be out of date; it reconnects by itself.", notify);
 

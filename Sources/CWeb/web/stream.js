@@ -28,6 +28,9 @@ export class LiveState extends EventTarget {
     this.#name = name;
   }
 
+  /// Aborted when the state ends.
+  get signal() { return this.#stopping.signal; }
+
   tell(type, detail) { this.dispatchEvent(new CustomEvent(type, { detail })); }
 
   /// Tells the page the sentence of an error.
@@ -36,7 +39,7 @@ export class LiveState extends EventTarget {
   /// Connects. A browser opens at most six connections to a server, so only one tab connects and tells the others. A
   /// page without TLS from another machine may not use `navigator.locks`; then each tab connects.
   follow() {
-    addEventListener("online", () => this.#wake());
+    addEventListener("online", () => this.#wake(), { signal: this.signal });
     if (!navigator.locks || !window.BroadcastChannel) {
       void this.#run();
       return;
@@ -45,7 +48,7 @@ export class LiveState extends EventTarget {
     this.#channel = new BroadcastChannel(name);
     this.#channel.addEventListener("message", ({ data }) => this.#hear(data));
     this.#channel.postMessage({ ask: true });
-    navigator.locks.request(name, { signal: this.#stopping.signal }, () => this.#run()).catch(() => {});
+    navigator.locks.request(name, { signal: this.signal }, () => this.#run()).catch(() => {});
   }
 
   end() {
@@ -95,19 +98,19 @@ export class LiveState extends EventTarget {
   async #run() {
     this.#isLeader = true;
     let pause = 500;
-    while (!this.#stopping.signal.aborted) {
+    while (!this.signal.aborted) {
       try {
         await this.#connect();
         pause = 500;
       } catch (error) {
-        if (this.#stopping.signal.aborted) return;
+        if (this.signal.aborted) return;
         if (error instanceof Problem && error.status !== 0 && error.status < 500 && error.status !== 429) {
           this.#change("refused", error);
           return;
         }
         if (error instanceof Problem) pause = Math.max(pause, error.retryAfter * 1000);
       }
-      if (this.#stopping.signal.aborted) return;
+      if (this.signal.aborted) return;
       if (this.connection !== "lost") this.#change("lost");
       await new Promise((resolve) => {
         this.#wake = resolve;
@@ -123,7 +126,7 @@ export class LiveState extends EventTarget {
     let timer = setTimeout(stop, silence);
     try {
       const answer = await this.api.send("GET", this.#path, {
-        signal: AbortSignal.any([attempt.signal, this.#stopping.signal]),
+        signal: AbortSignal.any([attempt.signal, this.signal]),
         headers: { Accept: "text/event-stream", ...(this.#lastID ? { "Last-Event-ID": this.#lastID } : {}) },
       });
       // Without the id of an event to resume after, events during the interruption are missed.
