@@ -176,7 +176,7 @@ function show(session) {
     if (main.dataset.pane === "detail") void focusPane("timeline");
     return undefined;
   }
-  addEventListener("hashchange", goTo);
+  addEventListener("hashchange", goTo, { signal: session.signal });
 
   session.addEventListener("customers", drawCustomers);
   for (const type of ["recorded", "rules"]) session.addEventListener(type, drawTools);
@@ -198,7 +198,7 @@ function show(session) {
     if (shownRecord() === undefined) return false;
     closeDetail();
     return true;
-  });
+  }, session.signal);
   function phoneKeys() {
     return {
       m: () => focusPane("phone"), 1: () => focusPane("phone"), n: commands.add, p: commands.profile, l: commands.levers, g: commands.gateway, h: commands.handler, s: commands.scenario,
@@ -209,7 +209,6 @@ function show(session) {
   main.classList.toggle("no-phone", !hasPhone);
   if (!hasPhone) for (const one of [customer.parentNode, places.children[0]]) one.hidden = true;
   showPane(hasPhone ? "phone" : "timeline");
-  drawCustomers();
   goTo();
   session.tell("thread");
   session.tell("customers");
