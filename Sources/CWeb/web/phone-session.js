@@ -156,8 +156,8 @@ export class Session extends LiveState {
     switch (type) {
       case "stage": this.#addStage(event); break;
       case "phone":
-        if (event.customer === this.selected) void this.readThread().catch(this.fail);
-        else if (!this.customers.some((one) => one.id === event.customer)) void this.#readCustomers();
+        if (event.customer === this.selected) this.readThread().catch(this.fail);
+        else if (!this.customers.some((one) => one.id === event.customer)) this.#readCustomers().catch(this.fail);
         break;
       case "typing":
         if (event.customer !== this.selected) return;
@@ -167,27 +167,22 @@ export class Session extends LiveState {
         break;
       case "gateway":
         // A rule can have been for this answer only.
-        if (this.info.misbehaviour.length > 0) void this.#readRules();
-        void this.readThread().catch(this.fail);
+        if (this.info.misbehaviour.length > 0) this.#readRules().catch(this.fail);
+        this.readThread().catch(this.fail);
         break;
       default:
     }
   }
 
   async #readRules() {
-    try {
-      this.info.misbehaviour = (await this.api.read("/dev/v1/misbehaviour")).rules;
-      this.tell("rules");
-    } catch (error) { this.fail(error); }
+    this.info.misbehaviour = (await this.api.read("/dev/v1/misbehaviour")).rules;
+    this.tell("rules");
   }
 
   async #readCustomers() {
-    try {
-      this.customers = (await this.api.read("/dev/v1/customers")).customers;
-      if (!this.selected && this.customers[0]) return this.choose(this.customers[0].id);
-      this.tell("customers");
-    } catch (error) { this.fail(error); }
-    return undefined;
+    this.customers = (await this.api.read("/dev/v1/customers")).customers;
+    if (!this.selected && this.customers[0]) return this.choose(this.customers[0].id);
+    return this.tell("customers");
   }
 
   #fresh = [];
@@ -244,7 +239,7 @@ export class Session extends LiveState {
   }
 
   #posted(answer) {
-    void this.readThread().catch(this.fail);
+    this.readThread().catch(this.fail);
     return answer;
   }
 
