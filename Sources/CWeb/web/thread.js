@@ -68,16 +68,13 @@ export class Thread {
     this.#desk = desk;
     this.#goBack = goBack;
     this.composer = new Composer(desk, this);
-    this.#pane = element("div", { class: "pane", hidden: true },
+    this.node = element("div", { class: "thread", hidden: true },
       element("header", { class: "thread-top" }, this.#back, element("div", { class: "thread-title" }, this.#name, this.#facts, this.#link, this.#about), this.#actions),
       this.#holder, this.#scroll, this.composer.node, this.#live);
-    this.node = element("div", { class: "thread" }, this.#pane);
     desk.addEventListener("conversation", ({ detail }) => { if (detail === this.#id) this.update(); });
     desk.addEventListener("line", ({ detail }) => { if (!detail || detail.conversation === this.#id) this.#hear(detail); });
     desk.every(10_000, () => { if (this.#id) this.update(); });
   }
-
-  #pane;
 
   get conversation() { return this.#desk.conversations.get(this.#id); }
 
@@ -89,7 +86,7 @@ export class Thread {
     this.#hasEarlier = this.#hasLater = false;
     this.#end.isAtEnd = true;
     this.#awaited = 0;
-    this.#pane.hidden = !id;
+    this.node.hidden = !id;
     this.#items.replaceChildren();
     this.#nodes.clear();
     if (!id) return;
