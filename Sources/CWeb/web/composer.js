@@ -1,7 +1,7 @@
 // The form that sends a message to the customer: a text with files, a quick reply, or JSON in Apple's format.
 import { fileRow } from "./bubbles.js";
 import { randomUUID } from "./desk.js";
-import { button, element, fill, icon, say, whenNeeded } from "./dom.js";
+import { button, element, fill, icon, labelled, say, whenNeeded } from "./dom.js";
 import { linked, personName, safe, size, visible } from "./text.js";
 
 const checkPause = 500;
@@ -62,7 +62,7 @@ export class Composer {
     this.#modes.append(this.#saved);
     this.#panels = {
       text: element("div", { class: "panel" }, this.#fileList, this.#asLink, this.#opening),
-      quickReply: element("div", { class: "panel fields" }, element("label", { for: "question" }, "Question"), this.#question,
+      quickReply: element("div", { class: "panel fields" }, labelled("Question", this.#question),
         this.#choices, this.#addChoice),
       json: element("div", { class: "panel" }, this.#json),
     };
@@ -225,7 +225,7 @@ export class Composer {
   #makeChoice() {
     const number = this.#choices.children.length + 1;
     const input = element("input", { id: `choice-${number}`, dir: "auto", maxlength: 100, autocomplete: "off" });
-    this.#choices.append(element("li", {}, element("label", { for: input.id }, `Choice ${number}`), input));
+    this.#choices.append(element("li", {}, labelled(`Choice ${number}`, input)));
     this.#addChoice.hidden = number >= choices.most;
     return input;
   }

@@ -1,6 +1,6 @@
 // Notes, names and tags, which people write about a customer. None of them is sent.
 import { ask } from "./dialogs.js";
-import { element } from "./dom.js";
+import { element, labelled } from "./dom.js";
 import { personName, safe, visible, when } from "./text.js";
 
 /// A line for people as an entry of the thread.
@@ -23,7 +23,7 @@ export function internalLine(line, author) {
 /// Asks for a note and writes it.
 export async function askForNote(id, desk) {
   const note = element("textarea", { id: "internal-note", rows: 4, maxlength: 4000, dir: "auto", "data-first": true, required: true });
-  const text = await ask("Write a note", [element("label", { for: "internal-note" }, "Colleagues see it at this place of the thread. It is never sent."), note], "Write", () => note.value.trim());
+  const text = await ask("Write a note", labelled("Colleagues see it at this place of the thread. It is never sent.", note), "Write", () => note.value.trim());
   if (text) await desk.note(id, text);
 }
 
@@ -35,7 +35,7 @@ export async function askForCustomer(id, desk) {
   const { customerName = "", tags = [] } = desk.conversations.get(id) ?? {};
   const name = element("input", { id: "customer-name", maxlength: 100, dir: "auto", value: customerName, "data-first": true, autocomplete: "off" });
   const list = element("input", { id: "customer-tags", dir: "auto", value: tags.join(", "), autocomplete: "off", "aria-describedby": "tags-hint" });
-  const wanted = await ask("Customer", [element("label", { for: "customer-name" }, "Name"), name, element("label", { for: "customer-tags" }, "Tags"), list,
+  const wanted = await ask("Customer", [labelled("Name", name), labelled("Tags", list),
     element("p", { class: "hint", id: "tags-hint" }, "With commas between them. The search finds names and tags.")], "Save", () => ({ name: name.value.trim(), tags: tagsIn(list.value) }));
   if (!wanted) return;
   const change = {

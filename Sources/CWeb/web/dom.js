@@ -23,6 +23,9 @@ export function button(label, attributes, action) {
   return element("button", { type: "button", ...attributes, on: { click: action } }, label);
 }
 
+/// A field after its label.
+export function labelled(label, field, attributes) { return [element("label", { for: field.id, ...attributes }, label), field]; }
+
 /// Replaces the content of a node.
 export function fill(node, ...children) {
   node.replaceChildren(...shown(children));

@@ -3,7 +3,7 @@ import { alerts, alertTo, showAlerts } from "./alerts.js";
 import { API } from "./api.js";
 import { Desk } from "./desk.js";
 import { ask, showKeys } from "./dialogs.js";
-import { button, element, fill, recall, remember, say, setOptions, whenNeeded } from "./dom.js";
+import { button, element, fill, labelled, recall, remember, say, setOptions, whenNeeded } from "./dom.js";
 import { listenToKeys, lostBanner, notes } from "./frame.js";
 import { List } from "./list.js";
 import { personName, visible, when } from "./text.js";
@@ -64,9 +64,9 @@ function showSignIn(message = "", name = "") {
   const submit = element("button", { class: "primary wide" }, "Open the inbox");
   const form = element("form", { class: "start" },
     element("h1", {}, "Inbox"), element("p", { class: "lead" }, "Answer customers who ask for a person."),
-    element("label", { for: "token" }, "Token"), token,
+    labelled("Token", token),
     element("p", { class: "hint", id: "token-hint" }, "From the operator: balloon token issue --may read,send. It stays in this tab."),
-    element("label", { for: "name" }, "Your name"), person,
+    labelled("Your name", person),
     element("p", { class: "hint", id: "name-hint" }, "Colleagues see it on your conversations. A token of your own knows it."),
     problem, submit);
   form.addEventListener("submit", async (event) => {
@@ -91,8 +91,7 @@ function showSignIn(message = "", name = "") {
 /// Asks for the text that customers are sent while nobody answers.
 function askClosedText() {
   const text = element("input", { id: "closed-text", maxlength: 500, dir: "auto", "data-first": true, required: true, placeholder: "We are back at 9." });
-  return ask("Close the help desk", [element("label", { for: "closed-text" }, "Customers who ask for a person are told this instead of the usual text."), text], "Close",
-    () => ({ text: text.value.trim() }));
+  return ask("Close the help desk", labelled("Customers who ask for a person are told this instead of the usual text.", text), "Close", () => ({ text: text.value.trim() }));
 }
 
 function signOut(desk, message, name) {

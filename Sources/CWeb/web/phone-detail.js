@@ -1,7 +1,7 @@
 // One delivery in every part: message, stages, attempts, replies, headers, problems, state; copies and replay.
 import { list, object } from "./bubbles.js";
 import { actions, cancel, done, sheet } from "./dialogs.js";
-import { button, element, fill, icon, say } from "./dom.js";
+import { button, element, fill, icon, labelled, say } from "./dom.js";
 import { deviceContent } from "./phone-bubbles.js";
 import { refusalOf } from "./phone-session.js";
 import { duration, stageContent, stageTone } from "./phone-timeline.js";
@@ -225,7 +225,7 @@ export class Detail {
       const state = element("p", { class: "hint", id: "replay-state", role: "status" });
       const to = element("input", { id: "replay-to", placeholder: "./other.py or http://127.0.0.1:9000/", spellcheck: "false", autocomplete: "off", "aria-describedby": "replay-to-hint" });
       const secret = element("input", { id: "replay-secret", placeholder: "whsec_…", autocomplete: "off", spellcheck: "false" });
-      const secretField = element("div", { class: "field", hidden: true }, element("label", { for: "replay-secret" }, "Secret of the service"), secret);
+      const secretField = element("div", { class: "field", hidden: true }, labelled("Secret of the service", secret));
       const submit = button("Replay", { class: "primary" }, () => {
         const isChanged = area.value !== original;
         const other = to.value.trim();
@@ -247,9 +247,9 @@ export class Detail {
       to.addEventListener("input", () => { secretField.hidden = !/^https?:/u.test(to.value.trim()); });
       for (const field of [area, times]) field.addEventListener("input", check);
       check();
-      return element("div", { class: "sheet-body" }, element("label", { for: "replay-json" }, "Message"), area, state,
-        element("label", { for: "replay-times" }, "Times"), times,
-        element("label", { for: "replay-to" }, "To another handler"), to, element("p", { class: "hint", id: "replay-to-hint" }, "A program or a URL. Its replies are shown first. Leave it empty to post the message to the webhook."), secretField, actions(cancel(finish), submit));
+      return element("div", { class: "sheet-body" }, labelled("Message", area), state,
+        labelled("Times", times),
+        labelled("To another handler", to), element("p", { class: "hint", id: "replay-to-hint" }, "A program or a URL. Its replies are shown first. Leave it empty to post the message to the webhook."), secretField, actions(cancel(finish), submit));
     });
     if (!wanted) return undefined;
     const path = `/dev/v1/deliveries/${encodeURIComponent(this.#record)}/replay`;

@@ -1,6 +1,6 @@
 // Sheets of the page: a customer's profile, the levers, and the rules of the simulated gateway.
 import { actions, ask, confirm, sheet, showKeys } from "./dialogs.js";
-import { button, element, fill, icon, say } from "./dom.js";
+import { button, element, fill, icon, labelled, say } from "./dom.js";
 import { noLevers } from "./phone-session.js";
 import { visible } from "./text.js";
 
@@ -8,13 +8,13 @@ const deviceNames = { iphone: "iPhone", ipad: "iPad", mac: "Mac", "old-iphone": 
 
 function field(name, label, attributes = {}, hint = "") {
   const input = element("input", { id: `field-${name}`, name, maxlength: 300, dir: "auto", autocomplete: "off", "aria-describedby": hint ? `hint-${name}` : null, ...attributes });
-  return element("div", { class: "field" }, element("label", { for: `field-${name}` }, label), input, hint && element("p", { class: "hint", id: `hint-${name}` }, hint));
+  return element("div", { class: "field" }, labelled(label, input), hint && element("p", { class: "hint", id: `hint-${name}` }, hint));
 }
 
 function choose(name, label, options, value) {
   const select = element("select", { id: `field-${name}`, name }, options.map(([key, text]) => element("option", { value: key }, text)));
   select.value = value;
-  return element("div", { class: "field" }, element("label", { for: `field-${name}` }, label), select);
+  return element("div", { class: "field" }, labelled(label, select));
 }
 
 /// Adds a customer (`customer` is absent) or changes one.
@@ -176,7 +176,7 @@ export function showToken(page, message, open) {
   const input = element("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true });
   const form = element("form", { class: "start" },
     element("h1", {}, "The phone on the desk"), element("p", { class: "lead" }, "Open the address that balloon dev printed. It ends with #t= and the token of this start."),
-    element("label", { for: "token" }, "Token"), input, element("p", { class: "failure", role: "alert" }, message), element("button", { class: "primary wide" }, "Open"));
+    labelled("Token", input), element("p", { class: "failure", role: "alert" }, message), element("button", { class: "primary wide" }, "Open"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const value = input.value.trim().replace(/^.*#t=/u, "");

@@ -1,6 +1,6 @@
 // A form as a device shows it: first page, questions with branches and a way back, and the summary.
 import { interaction, list, object, pictureOf, text } from "./bubbles.js";
-import { button, element, fill, say } from "./dom.js";
+import { button, element, fill, labelled, say } from "./dom.js";
 import { nameOf, rule } from "./phone-bubbles.js";
 import { dateOf, dateText, formOf, nextPage, today } from "./phone-offer.js";
 import { safe, visible } from "./text.js";
@@ -156,7 +156,7 @@ export function formSheet({ matches, message, answer, body, title: sheetTitle })
     const wheel = element("select", { id: "form-picker", "data-first": true, dir: "auto" }, items.map((item, position) => element("option", { value: position }, safe(text(item.title) || text(item.identifier)))));
     wheel.value = String(values.get(page)?.positions?.[0] ?? start);
     return {
-      nodes: [element("label", { for: "form-picker", dir: "auto" }, safe(label)), wheel, items.length === 0 && rule("This page has no items."),
+      nodes: [labelled(safe(label), wheel, { dir: "auto" }), items.length === 0 && rule("This page has no items."),
         page.selectedItemIndex !== undefined && page.selectedItemIndex !== start && rule("selectedItemIndex names no item; a device shows the first one.")],
       check: () => ready(items.length > 0), read: () => (items.length > 0 ? { positions: [Number(wheel.value)] } : undefined),
     };
@@ -179,7 +179,7 @@ export function formSheet({ matches, message, answer, body, title: sheetTitle })
     field.addEventListener("input", check);
     const unreadable = ["startDate", "minimumDate", "maximumDate"].filter((name) => options[name] !== undefined && !dateOf(options[name], format));
     return {
-      nodes: [element("label", { for: "form-date", dir: "auto" }, safe(text(options.labelText) || "Date")), field, problem,
+      nodes: [labelled(safe(text(options.labelText) || "Date"), field, { dir: "auto" }), problem,
         unreadable.map((name) => rule(`${name} is no date of the format ${visible(format ?? "MM/dd/yyyy")}.`))],
       check, read: () => (isReady() ? { value: field.value } : undefined),
     };

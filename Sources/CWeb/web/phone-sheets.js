@@ -1,7 +1,7 @@
 // The sheets of a device: list, times, sign-in, payment, app and invitation. Each makes a choice `{items, fills, outcome}`.
 import { interaction, kindName, list, object, pictureOf, text } from "./bubbles.js";
 import { sheet } from "./dialogs.js";
-import { button, element, fill, say } from "./dom.js";
+import { button, element, fill, labelled, say } from "./dom.js";
 import { money, nameOf, rule } from "./phone-bubbles.js";
 import { formSheet } from "./phone-form.js";
 import { sectionsOf, timesOf } from "./phone-offer.js";
@@ -227,9 +227,8 @@ function applePay({ message, answer, pay: operate, fail, body, finish }) {
     });
     (focused.isConnected ? focused : shipping.querySelector("input:checked") ?? body.querySelector("select"))?.focus();
   };
-  const chooser = (label, name, options) => element("li", {}, element("label", { for: `pay-${name}` }, label),
-    element("select", { id: `pay-${name}`, on: { change: (event) => void select(name === "card" ? { card: true } : { country: event.target.value }) } },
-      options.map(([value, words]) => element("option", { value }, words))));
+  const chooser = (label, name, options) => element("li", {}, labelled(label, element("select", { id: `pay-${name}`, on: { change: (event) => void select(name === "card" ? { card: true } : { country: event.target.value }) } },
+    options.map(([value, words]) => element("option", { value }, words)))));
   showAmounts(list(request.lineItems), total);
   showShipping(methods);
   const pay = async (outcome) => {
@@ -287,7 +286,7 @@ function app({ message, answer }) {
     element("p", { class: "hint" }, "A device would open the app of the business. Here the app is this field: it answers with a URL."),
     icon.length * 0.75 > 15_000 && rule(`The icon has ${size(icon.length * 0.75)}; Apple allows 15 kB.`),
     !text(outer.appId) && rule("The message has no appId."),
-    element("label", { for: "app-url" }, "URL of the answer"), data,
+    labelled("URL of the answer", data),
     foot(sendButton("Send", () => void answer({ items: [data.value.trim()] }))),
   ];
 }

@@ -2,7 +2,7 @@
 import { content } from "./cards.js";
 import { Problem } from "./api.js";
 import { actions, ask, sheet } from "./dialogs.js";
-import { button, element, fill } from "./dom.js";
+import { button, element, fill, labelled } from "./dom.js";
 import { randomUUID } from "./desk.js";
 import { customerName, safe, visible } from "./text.js";
 
@@ -73,7 +73,7 @@ async function save(desk, one, draft) {
   const queue = desk.queueOf(one);
   const title = element("input", { id: "saved-title", maxlength: 100, dir: "auto", required: true, autocomplete: "off", "data-first": true });
   const only = element("input", { type: "checkbox", id: "saved-queue" });
-  const wanted = await ask("Save a reply", [element("label", { for: "saved-title" }, "Title"), title,
+  const wanted = await ask("Save a reply", [labelled("Title", title),
     queue && element("label", { class: "check", for: "saved-queue" }, only, `Only for the queue ${visible(queue.name)}`),
     element("p", { class: "hint" }, "{customer}, {person} and {business} become names when the reply is chosen.")], "Save",
   () => ({ title: title.value.trim(), ...(only.checked && { queue: queue.id }) }));

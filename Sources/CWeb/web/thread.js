@@ -4,7 +4,7 @@ import { content } from "./cards.js";
 import { Composer, missing } from "./composer.js";
 import { askForCustomer, askForNote, internalLine } from "./customer.js";
 import { ask, confirm, sheet } from "./dialogs.js";
-import { arrange, button, element, fill, icon, refill, say } from "./dom.js";
+import { arrange, button, element, fill, icon, labelled, refill, say } from "./dom.js";
 import { EndKeeper } from "./frame.js";
 import { age, sentence } from "./list.js";
 import { placed } from "./reactions.js";
@@ -394,7 +394,7 @@ async function askTransfer(one, desk) {
   const persons = await desk.readPersons().catch(() => []);
   const places = [{}, ...desk.queues.map((queue) => ({ label: queue.name, queue: queue.id })), ...persons.map((person) => ({ label: person.name ?? person.id, person }))];
   const to = element("select", { id: "to-queue" }, places.map(({ label }, place) => element("option", { value: place }, label ? visible(label) : "The next person")));
-  const choice = places.length > 1 ? [element("label", { for: "to-queue" }, "To"), to] : [];
+  const choice = places.length > 1 ? labelled("To", to) : [];
   return ask("Transfer the conversation", [element("p", {}, "It waits in the queue for the next person."), choice, noteField("Note for the next person (optional)")], "Transfer",
     ({ note }) => ({ note: note.trim(), ...places[to.value || 0] }));
 }
@@ -413,7 +413,7 @@ function askRelease() {
 }
 
 function noteField(label) {
-  return [element("label", { for: "note" }, label), element("textarea", { id: "note", name: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true })];
+  return labelled(label, element("textarea", { id: "note", name: "note", rows: 3, maxlength: 1000, dir: "auto", "data-first": true }));
 }
 
 function isSameGroup(a, b) {
