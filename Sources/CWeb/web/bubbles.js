@@ -100,7 +100,7 @@ export function card(label, children, { title, subtitle, picture } = {}) {
       children));
 }
 
-export function longText(body) {
+function longText(body) {
   const shown = safe(body.slice(0, shortTextLength));
   if (body.length <= shortTextLength) return linked(shown);
   const holder = element("span", {}, linked(shown), "… ");

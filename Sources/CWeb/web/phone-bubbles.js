@@ -9,7 +9,7 @@ const mostChips = 5;
 export function rule(sentence) { return element("p", { class: "rule" }, sentence); }
 
 /// The reason why a device does not show a message; undefined when it does.
-export function notShown(line, customer) {
+function notShown(line, customer) {
   if (line.direction === "inbound" || !customer) return undefined;
   if (["form", "app"].includes(line.kind) && !["iphone", "ipad"].includes(customer.device)) {
     return `${line.kind === "form" ? "A form is" : "An app is"} shown on an iPhone and an iPad only.`;

@@ -11,7 +11,7 @@ const mostJSON = 400_000;
 const json = (value) => JSON.stringify(value, null, 2) ?? "";
 
 /// The lines of a JSON text, each with the JSON pointer of the value that begins on it.
-export function pointers(value, pointer = "", depth = 0, key = "", isLast = true) {
+function pointers(value, pointer = "", depth = 0, key = "", isLast = true) {
   const indent = "  ".repeat(depth);
   const name = key === "" && depth === 0 ? "" : key;
   const end = isLast ? "" : ",";
@@ -27,7 +27,7 @@ export function pointers(value, pointer = "", depth = 0, key = "", isLast = true
 }
 
 /// JSON with the problems under the lines that they are about.
-export function jsonWithProblems(value, problems = []) {
+function jsonWithProblems(value, problems = []) {
   const text = json(value);
   if (text.length > mostJSON) return code("JSON", [text.slice(0, mostJSON), `… ${text.length.toLocaleString()} characters; copy the message to see all of it.`]);
   if (problems.length === 0) return code("JSON", [text]);

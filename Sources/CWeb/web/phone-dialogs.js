@@ -93,7 +93,7 @@ const endpointNames = {
 };
 
 /// A rule of the gateway as a sentence; one that the form cannot make stays as it is.
-export function ruleWords(rule) {
+function ruleWords(rule) {
   const [, endpoint, name, number, rest] = /^(\w+)=(\w+)(?:\/(\d+))?(.*)$/u.exec(rule) ?? [];
   const fault = faults.find(([one]) => one === (/^\d+$/u.test(name ?? "") ? "status" : name));
   if (!fault) return visible(rule);

@@ -11,7 +11,7 @@ const changing = new Set(["id", "sourceId", "destinationId", "v", "locale", "req
 
 /// A business's message as the pattern of a step: a subset without identifiers and pictures. `inside` names the object's member:
 /// the libraries draw the identifier of a time picker's event.
-export function pattern(value, inside = "") {
+function pattern(value, inside = "") {
   if (Array.isArray(value)) return value.map((each) => pattern(each));
   if (value === null || typeof value !== "object") return value;
   const kept = Object.entries(value).filter(([name]) => !changing.has(name) && (inside !== "event" || name !== "identifier"));
@@ -79,7 +79,7 @@ export class Recorder {
 }
 
 /// The first mistake of a scenario's text; empty when it has none.
-export function mistake(text) {
+function mistake(text) {
   let scenario;
   try { scenario = JSON.parse(text); } catch (error) { return `This is not JSON yet: ${error.message}`; }
   if (object(scenario).format !== 1) return "A scenario has “format”: 1.";

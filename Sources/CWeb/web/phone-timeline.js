@@ -17,7 +17,7 @@ const stageNames = {
 const isBad = (stage) => ["failed", "refused"].includes(stage.result) || Number(stage.status) >= 400;
 
 /// A filter such as `kind:form stage:handle status:failed text:word`: a function that tells whether a stage fits.
-export function matcher(filter, names = () => "", businesses = () => "", words = () => "") {
+function matcher(filter, names, businesses, words) {
   const parts = filter.toLowerCase().match(/(?:[a-z]+:)?"[^"]*"|\S+/gu) ?? [];
   const tests = parts.map((word) => {
     const [, field, quoted] = /^(business|customer|kind|stage|status|text):(.*)$/u.exec(word) ?? [undefined, "text", word];
@@ -57,7 +57,7 @@ const ends = {
 const uncertain = new Set(["uncertain", "pending", "reversing", "reversed", "unreversed"]);
 
 /// How a message ended: `{words, tone, at}` with the tone `good`, `late`, `bad` or empty; `at` is the stage to look at.
-export function endOf(stages) {
+function endOf(stages) {
   const end = endWithoutRepeats(stages);
   const repeats = stages.filter((stage) => stage.result === "duplicate").length;
   return repeats === 0 || end.tone === "bad" ? end : { ...end, words: end.words === "…" ? "Repeated, ignored" : `${end.words}; ${repeats} ${repeats === 1 ? "repeat" : "repeats"} ignored` };
