@@ -199,14 +199,14 @@ export function saveAs(blob, name) {
 }
 
 /// A picture of a message; a format that browsers do not show becomes a sentence.
-export function pictureOf(image, alt = text(image?.description)) {
+export function pictureOf(image) {
   const data = text(image?.data).replace(/\s/gu, "");
   const type = { iVBORw0KGgo: "image/png", "/9j/": "image/jpeg", R0lGOD: "image/gif", UklGR: "image/webp" };
   const start = Object.keys(type).find((prefix) => data.startsWith(prefix));
   if (!start || data.length > longestPicture || data.length % 4 !== 0 || !/^[A-Za-z0-9+/=]+$/u.test(data)) {
     return element("p", { class: "no-picture" }, data ? "The picture cannot be shown" : "No picture");
   }
-  const picture = element("img", { alt: visible(alt), src: `data:${type[start]};base64,${data}` });
+  const picture = element("img", { alt: visible(text(image?.description)), src: `data:${type[start]};base64,${data}` });
   picture.addEventListener("error", () => picture.replaceWith(element("p", { class: "no-picture" }, "The picture cannot be shown")));
   return picture;
 }

@@ -466,7 +466,7 @@ export class Desk extends LiveState {
   }
 
   /// Sends a message; `key` stays the same when a failed attempt is repeated.
-  send(id, body, key = randomUUID()) {
+  send(id, body, key) {
     return this.api.change("POST", `${this.conversationPath(id)}/messages`, { ...body, person: this.me }, { "Idempotency-Key": key });
   }
 

@@ -22,8 +22,8 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 /// The time since `time` as a short text: `now`, `4 min`, `2 h` or `3 d`.
-export function age(time, now = Date.now()) {
-  const passed = now - Date.parse(time);
+export function age(time) {
+  const passed = Date.now() - Date.parse(time);
   if (!(passed >= minute)) return "now";
   if (passed < hour) return `${Math.floor(passed / minute)} min`;
   if (passed < 2 * day) return `${Math.floor(passed / hour)} h`;

@@ -129,14 +129,14 @@ function interactive(line, message, actions) {
   let image = picture(received.imageIdentifier);
   let extra = [];
   if (line.kind === "app") {
-    image = text(outer.appIcon) ? { data: outer.appIcon, description: "" } : undefined;
+    image = text(outer.appIcon) ? { data: outer.appIcon } : undefined;
     title ||= text(outer.appName);
     extra = ["imageTitle", "imageSubtitle", "secondarySubtitle", "tertiarySubtitle"].map((name) => text(received[name])).filter(Boolean);
   }
   if (line.kind === "invitation") {
     title ||= text(parameters.brandName) || text(notification.templateId);
     subtitle ||= "would like to send you messages here.";
-    image = text(parameters.brandLogo) ? { data: parameters.brandLogo, description: "" } : undefined;
+    image = text(parameters.brandLogo) ? { data: parameters.brandLogo } : undefined;
   }
   if (line.kind === "timePicker") title ||= text(object(data.event).title);
   if (line.kind === "form") title ||= text(object(object(object(data.dynamic).data).splash).header);

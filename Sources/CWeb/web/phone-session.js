@@ -43,7 +43,7 @@ export class Session extends LiveState {
 
   businessOf(customer) { return this.info.businesses.find((one) => one.slug === customer?.business); }
 
-  path(id = this.selected) { return `/dev/v1/customers/${encodeURIComponent(id)}`; }
+  get path() { return `/dev/v1/customers/${encodeURIComponent(this.selected)}`; }
 
   /// Reads what the server is; throws a `Problem`.
   async begin() {
@@ -104,7 +104,7 @@ export class Session extends LiveState {
     this.isLoading = this.entries.length === 0;
     this.tell("thread");
     try {
-      const answer = await this.api.read(`${this.path()}/phone?after=${this.#next}&wait=0&limit=${pageLength}`);
+      const answer = await this.api.read(`${this.path}/phone?after=${this.#next}&wait=0&limit=${pageLength}`);
       if (generation === this.#generation) {
         if (this.#next === 0) this.hasEarlier = answer.thread.length > 0 && answer.thread[0].seq > 1;
         // A server that forgot its customers counts again from the beginning.
@@ -133,7 +133,7 @@ export class Session extends LiveState {
   async readEarlier() {
     const first = this.entries[0]?.seq;
     if (!first) return;
-    const answer = await this.api.read(`${this.path()}/phone?before=${first}&limit=${pageLength}`);
+    const answer = await this.api.read(`${this.path}/phone?before=${first}&limit=${pageLength}`);
     this.hasEarlier = answer.thread.length > 0 && answer.thread[0].seq > 1;
     this.#merge(answer.thread, true);
     this.tell("thread");
@@ -205,11 +205,11 @@ export class Session extends LiveState {
   }
 
   /// Posts a message to the webhook, as Apple would.
-  async post(body) { return this.#posted(await this.api.change("POST", `${this.path()}/messages`, { ...body, ...this.changedLevers })); }
+  async post(body) { return this.#posted(await this.api.change("POST", `${this.path}/messages`, { ...body, ...this.changedLevers })); }
 
   /// Posts the answer to a message.
   async answer(to, choice) {
-    const answer = await this.api.change("POST", `${this.path()}/answers`, { to, choice, ...this.changedLevers });
+    const answer = await this.api.change("POST", `${this.path}/answers`, { to, choice, ...this.changedLevers });
     // A play signs in as the same user, the letters and digits of the name.
     const isSignIn = choice.outcome && this.entries.find((one) => one.id === to)?.kind === "authentication";
     const user = (this.customer?.name ?? "").toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
@@ -221,7 +221,7 @@ export class Session extends LiveState {
 
   /// Selects something at the payment sheet of a message, or pays; the server plays the device at its own endpoints.
   async pay(to, body) {
-    const answer = await this.api.change("POST", `${this.path()}/payments`, { to, ...body, ...this.changedLevers });
+    const answer = await this.api.change("POST", `${this.path}/payments`, { to, ...body, ...this.changedLevers });
     if (!body.pay) {
       const { country, shippingMethod } = body.select ?? {};
       this.#selected = body.select ? { ...this.#selected, ...(country && { country }), ...(shippingMethod && { shippingMethod }) } : {};
@@ -250,7 +250,7 @@ export class Session extends LiveState {
   }
 
   async download(id, index) {
-    const answer = await this.api.send("GET", `${this.path()}/messages/${encodeURIComponent(id)}/attachments/${index}`);
+    const answer = await this.api.send("GET", `${this.path}/messages/${encodeURIComponent(id)}/attachments/${index}`);
     return answer.blob();
   }
 
@@ -261,7 +261,7 @@ export class Session extends LiveState {
   }
 
   async changeCustomer(profile) {
-    const changed = await this.api.change("PUT", this.path(), profile);
+    const changed = await this.api.change("PUT", this.path, profile);
     this.customers = this.customers.map((one) => (one.id === this.selected ? { ...one, ...profile, ...changed } : one));
     this.tell("customers");
     this.tell("thread");

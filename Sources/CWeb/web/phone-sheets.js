@@ -280,7 +280,7 @@ function app({ message, answer }) {
   data.value = text(outer.URL);
   const icon = text(outer.appIcon);
   return [
-    icon && element("div", { class: "app-icon" }, pictureOf({ data: icon, description: "" })),
+    icon && element("div", { class: "app-icon" }, pictureOf({ data: icon })),
     element("p", { class: "card-title", dir: "auto" }, visible(text(outer.appName) || "App")),
     text(received.subtitle) && element("p", { class: "hint", dir: "auto" }, safe(text(received.subtitle))),
     element("p", { class: "hint" }, "A device would open the app of the business. Here the app is this field: it answers with a URL."),
@@ -296,7 +296,7 @@ function invitation({ message, answer }) {
   const parameters = object(notification.parameters);
   const logo = text(parameters.brandLogo);
   return [
-    logo && element("div", { class: "app-icon" }, pictureOf({ data: logo, description: "" })),
+    logo && element("div", { class: "app-icon" }, pictureOf({ data: logo })),
     element("p", { class: "card-title", dir: "auto" }, safe(text(parameters.brandName) || text(notification.templateId) || "A business")),
     element("p", { class: "hint" }, "would like to send you messages. After a refusal it cannot invite you again."),
     element("dl", { class: "answers" }, Object.entries(parameters).filter(([name]) => !["brandName", "brandLogo"].includes(name)).slice(0, 20)

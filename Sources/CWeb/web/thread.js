@@ -107,13 +107,13 @@ export class Thread {
   /// The number of the last known line; 0 when none is known.
   get #last() { return Math.max(0, ...this.#lines.keys()); }
 
-  async #read(query, isCurrent) {
+  async #read(query) {
     const id = this.#id;
     const reading = ++this.#reading;
     this.#scroll.setAttribute("aria-busy", "true");
     try {
       const page = await this.#desk.readPage(`${this.#desk.conversationPath(id)}/messages?${query}`);
-      return id === this.#id && (isCurrent?.() ?? true) ? page : undefined;
+      return id === this.#id ? page : undefined;
     } catch (error) {
       if (id === this.#id) this.#desk.fail(error);
       return undefined;
