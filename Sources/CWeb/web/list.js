@@ -174,7 +174,7 @@ export class List {
     const parts = {
       name: element("bdi", { class: "row-name" }), time: element("span", { class: "row-time" }),
       text: element("span", { class: "row-text", dir: "auto" }), why: element("span", { class: "row-why", dir: "auto" }), state: element("span", { class: "row-state" }),
-      unread: element("span", { class: "dot" }),
+      unread: element("span", { class: "dot", role: "img", "aria-label": "Unread" }),
     };
     const open = button([
       parts.unread, element("span", { class: "row-part" }, parts.name, parts.time), parts.text,
@@ -186,10 +186,9 @@ export class List {
   #write(row, one) {
     const desk = this.#desk;
     const isUnread = desk.unread.has(one.id);
-    const isCurrent = one.id === desk.selected;
-    row.open.ariaCurrent = isCurrent ? "true" : null;
+    row.open.ariaCurrent = one.id === desk.selected ? "true" : null;
     row.open.classList.toggle("unread", isUnread);
-    fillText(row.unread, isUnread ? "Unread" : "");
+    row.unread.hidden = !isUnread;
     say(row.name, customerName(one.customer, one.customerName));
     // The customer's last words are shown: after a hand-off the last line is the server's automatic text.
     say(row.text, one.lastInbound || one.last?.direction !== "outbound" ? safe((one.lastInbound ?? one.last)?.summary ?? "") : `Sent: ${safe(one.last.summary)}`);
@@ -206,11 +205,4 @@ export class List {
     say(row.state, [isLate && "Overdue", desk.view === "all" && person, desk.view === "queue" && !desk.queue && visible(desk.queueOf(one)?.name ?? "")].filter(Boolean).join(" · "));
     row.state.dataset.state = isLate ? "overdue" : one.state;
   }
-}
-
-function fillText(node, text) {
-  if (node.getAttribute("aria-label") === text) return;
-  node.setAttribute("aria-label", text);
-  if (text) node.setAttribute("role", "img"); else node.removeAttribute("role");
-  node.hidden = !text;
 }
