@@ -158,12 +158,7 @@ function show(desk, session, isKept) {
   const business = element("select", { id: "business", "aria-label": "Business" });
   const businessName = element("h1", { dir: "auto" });
   const openLabel = element("span");
-  const openSwitch = element("button", { type: "button", class: "switch", role: "switch" }, element("span", { class: "knob", "aria-hidden": "true" }), openLabel);
-  const availability = element("select", { id: "availability", "aria-label": "Your state" }, ["available", "away", "gone"].map((value) => element("option", { value }, `${value[0].toUpperCase()}${value.slice(1)}`)));
-  availability.addEventListener("change", () => void desk.setAvailability(availability.value).catch(desk.fail));
-  const health = element("p", { class: "health", role: "status", hidden: true });
-  business.addEventListener("change", () => { desk.choose(business.value); void goTo(""); });
-  openSwitch.addEventListener("click", async () => {
+  const openSwitch = button([element("span", { class: "knob", "aria-hidden": "true" }), openLabel], { class: "switch", role: "switch", "aria-label": "Help desk is open" }, async () => {
     const { open } = desk.people;
     const answer = open ? await askClosedText() : {};
     if (!answer) return;
@@ -172,6 +167,10 @@ function show(desk, session, isKept) {
       notify(open ? "The help desk is closed" : "The help desk is open");
     } catch (error) { desk.fail(error); }
   });
+  const availability = element("select", { id: "availability", "aria-label": "Your state" }, ["available", "away", "gone"].map((value) => element("option", { value }, `${value[0].toUpperCase()}${value.slice(1)}`)));
+  availability.addEventListener("change", () => void desk.setAvailability(availability.value).catch(desk.fail));
+  const health = element("p", { class: "health", role: "status", hidden: true });
+  business.addEventListener("change", () => { desk.choose(business.value); void goTo(""); });
   const drawHead = () => {
     const { current } = desk;
     setOptions(business, desk.businesses.map((one) => [one.slug, visible(one.name || one.slug)]), desk.business);
@@ -183,7 +182,6 @@ function show(desk, session, isKept) {
     availability.hidden = !desk.availability;
     availability.value = desk.availability ?? "gone";
     openSwitch.setAttribute("aria-checked", String(Boolean(desk.people?.open)));
-    openSwitch.setAttribute("aria-label", "Help desk is open");
     openSwitch.title = visible(desk.people?.text ?? "");
     const { open, opensAt } = desk.people ?? {};
     say(openLabel, opensAt ? `Opens ${when(opensAt)}` : open ? "Open" : "Closed");
