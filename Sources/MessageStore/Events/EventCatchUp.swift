@@ -43,15 +43,14 @@ package struct EventCatchUp: Sendable {
     private let exclusion: EventExclusion
     private let isWanted: @Sendable (StoreEvent) -> Bool
     private let directory: DataDirectory
-    private let abandoned: AbandonedRecords
+    private let journal: JournalReader
     private var segments: ArraySlice<UInt64>
-    /// The segments before the first one that is read; records that are read may refer to messages in them.
-    private let earlier: ArraySlice<UInt64>
+    /// The first segment that is read; records that are read may refer to messages in the segments before it.
     private let firstSegment: UInt64
     private var searched: Set<UInt64> = []
     /// A search for the conversations of an earlier segment's messages, one of which a record refers to.
     private var conversationSearch: (lines: SegmentLines, found: LineFold)?
-    private var held: (number: UInt64, record: AppendedRecord, location: RecordLocation)?
+    private var held: (record: LocatedRecord, text: [UInt8])?
     /// The events whose lines are being read.
     private var lookup: Lookup?
     private var reading: SegmentLines?
@@ -83,7 +82,7 @@ package struct EventCatchUp: Sendable {
         _ directory: DataDirectory, after through: UInt64, through last: UInt64, excluding: EventExclusion,
         wanting isWanted: @escaping @Sendable (StoreEvent) -> Bool
     ) throws {
-        let journal = try JournalReader(directory.journal)
+        journal = try JournalReader(directory.journal)
         guard let start = journal.segments.lastIndex(where: { $0 <= through + 1 }) else {
             throw MissingRecords()
         }
@@ -93,9 +92,7 @@ package struct EventCatchUp: Sendable {
         self.isWanted = isWanted
         exclusion = excluding
         self.directory = directory
-        abandoned = journal.abandoned
         segments = journal.segments[start...]
-        earlier = journal.segments[..<start]
         firstSegment = journal.segments[start]
         reached = through
         read = through
@@ -205,21 +202,22 @@ package struct EventCatchUp: Sendable {
         while next.events.count < Self.step, budget > 0 {
             let waiting = held
             held = nil
-            guard let (number, record, location) = try waiting ?? nextRecord(&budget) else { break }
-            let subject = record.meaning.subject
-            if number >= first, let subject, try !findConversation(subject, &budget) {
-                held = (number, record, location)
+            guard let (located, text) = try waiting ?? nextRecord(&budget) else { break }
+            let (record, number) = (located.record, located.number)
+            if number >= first, let subject = record.subject, try !findConversation(subject, &budget) {
+                held = (located, text)
                 break
             }
             let conversation =
-                record.meaning.conversation
-                ?? subject.flatMap { fold[$0]?.conversation ?? earlierConversations[$0] }
-            _ = fold.apply(LocatedRecord(record: record.meaning, number: number, location: location))
+                record.conversation
+                ?? record.subject.flatMap { fold[$0]?.conversation ?? earlierConversations[$0] }
+            _ = fold.apply(located)
             guard let conversation, number >= first else { continue }
-            next.events += StoreEvent.events(of: record, number: number, in: conversation)
+            let appended = AppendedRecord(meaning: record, body: text)
+            next.events += StoreEvent.events(of: appended, number: number, in: conversation)
                 .filter { !exclusion.contains($0.key) && isWanted($0) }
         }
-        next.through = held.map { $0.number - 1 } ?? reached
+        next.through = held.map { $0.record.number - 1 } ?? reached
         var wanted: [ConversationKey: Set<LineIdentity>] = [:]
         for event in next.events {
             if let line = event.neededLine { wanted[event.conversationKey, default: []].insert(line) }
@@ -229,13 +227,14 @@ package struct EventCatchUp: Sendable {
     }
 
     /// Reads the next record; nil after the record `last` and at the end of the journal.
-    private mutating func nextRecord(
-        _ budget: inout Int
-    ) throws -> (number: UInt64, record: AppendedRecord, location: RecordLocation)? {
+    ///
+    /// The text is that of the record's line; it is empty before the first record with wanted events.
+    private mutating func nextRecord(_ budget: inout Int) throws -> (record: LocatedRecord, text: [UInt8])? {
         while true {
             if reading == nil {
                 guard let segment = segments.popFirst() else { return nil }
-                reading = try open(segment)
+                reading = try journal.open(segment)
+                if reading == nil { throw MissingRecords() }
             }
             guard let line = try reading?.next() else {
                 reading = nil
@@ -248,25 +247,8 @@ package struct EventCatchUp: Sendable {
             budget -= line.range.count
             reached = max(reached, line.record)
             // Another program wrote a line that is not JSON.
-            guard let lines = reading,
-                let record = JournalRecord(lines.buffer[line.range], line.header)
-            else { continue }
-            let text = line.record < first ? [] : Array(lines.buffer[line.range])
-            return (
-                line.record, AppendedRecord(meaning: record, body: text),
-                lines.location(of: line)
-            )
-        }
-    }
-
-    private func open(_ segment: UInt64) throws -> SegmentLines {
-        let path = SegmentName.path(segment, in: directory.journal)
-        do throws(SystemError) {
-            return SegmentLines(try File(path, for: .reading), firstRecord: segment, abandoned: abandoned)
-        } catch {
-            // A running server has deleted the segment since the journal was listed.
-            if error.isMissing { throw MissingRecords() }
-            throw StoreError.unavailable(path: path, error)
+            guard let lines = reading, let record = lines.record(of: line) else { continue }
+            return (record, line.record < first ? [] : Array(lines.buffer[line.range]))
         }
     }
 
@@ -276,12 +258,12 @@ package struct EventCatchUp: Sendable {
     private mutating func findConversation(_ record: UInt64, _ budget: inout Int) throws -> Bool {
         if conversationSearch == nil {
             guard record < firstSegment, earlierConversations[record] == nil,
-                let segment = earlier.last(where: { $0 <= record }), searched.insert(segment).inserted
+                let segment = journal.segments.last(where: { $0 <= record }),
+                searched.insert(segment).inserted
             else { return true }
-            do { conversationSearch = (try open(segment), LineFold()) } catch is MissingRecords {
-                // The segment was deleted, so all of its messages have ended: there is nothing to find.
-                return true
-            }
+            // If the segment was deleted, all of its messages have ended: there is nothing to find.
+            guard let lines = try journal.open(segment) else { return true }
+            conversationSearch = (lines, LineFold())
         }
         guard var search = conversationSearch else { return true }
         conversationSearch = nil

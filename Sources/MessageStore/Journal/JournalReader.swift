@@ -57,6 +57,17 @@ struct JournalReader {
 
     func path(_ segment: UInt64) -> String { SegmentName.path(segment, in: directory) }
 
+    /// Opens a segment; nil when it is missing, because a running server has deleted it since it was listed.
+    func open(_ segment: UInt64) throws(StoreError) -> SegmentLines? {
+        do throws(SystemError) {
+            return SegmentLines(
+                try File(path(segment), for: .reading), firstRecord: segment, abandoned: abandoned)
+        } catch {
+            if error.isMissing { return nil }
+            throw .unavailable(path: path(segment), error)
+        }
+    }
+
     /// The first damage found so far, as an error; nil when none was found.
     var damage: StoreError? {
         if let loss = losses.min(by: { $0.records.lowerBound < $1.records.lowerBound }) {
@@ -118,12 +129,7 @@ struct JournalReader {
         _ body: (LocatedRecord) throws(StoreError) -> Void
     ) throws(StoreError) {
         for segment in segments where segment >= first {
-            var lines: SegmentLines
-            do throws(SystemError) {
-                lines = SegmentLines(
-                    try File(path(segment), for: .reading), firstRecord: segment, abandoned: abandoned)
-            } catch {
-                guard error.isMissing else { throw .unavailable(path: path(segment), error) }
+            guard var lines = try open(segment) else {
                 takeMissing()
                 continue
             }
@@ -148,17 +154,14 @@ struct JournalReader {
     /// Returns nil when there is no record.
     func end() throws(StoreError) -> (record: UInt64, segment: UInt64, endBytes: Int)? {
         for segment in segments.reversed() {
-            do throws(SystemError) {
-                let file = try File(path(segment), for: .reading)
-                var lines = SegmentLines(file, firstRecord: segment, abandoned: abandoned)
-                var last: (record: UInt64, segment: UInt64, endBytes: Int)?
+            guard var lines = try open(segment) else { continue }
+            var last: (record: UInt64, segment: UInt64, endBytes: Int)?
+            try StoreError.naming(path(segment)) { () throws(SystemError) in
                 while let line = try lines.next() {
                     last = (line.record, segment, lines.location(of: line).endBytes)
                 }
-                if let last { return last }
-            } catch {
-                if !error.isMissing { throw .unavailable(path: path(segment), error) }
             }
+            if let last { return last }
         }
         return nil
     }
