@@ -98,16 +98,16 @@ extension JournalRecord {
     static func scan(_ line: ArraySlice<UInt8>, _ header: JournalLine.Header) -> JournalRecord? {
         var scanner = RecordScanner(line, header)
         return switch scanner.text(header.type) {
-        case "message": Message(scanner).map { .message($0) }
+        case "message": scanner.message().map { .message($0) }
         case "finished": scanner.finished()
         default: nil
         }
     }
 }
 
-extension JournalRecord.Message {
-    fileprivate init?(_ scanner: RecordScanner) {
-        var scanner = scanner
+extension RecordScanner {
+    /// Parses the members of a `message` record.
+    fileprivate mutating func message() -> JournalRecord.Message? {
         var business: String?
         var customer: String?
         var id: String?
@@ -115,12 +115,12 @@ extension JournalRecord.Message {
         var hasReference = false
         var replayOf: UInt64?
         // All members that the scanner needs precede the message, so the scan ends there.
-        while let name = scanner.nextName(), name != "message" {
-            switch (name, scanner.value()) {
-            case ("at", .string(let text)?): at = Timestamp(rfc3339: scanner.text(text))
-            case ("business", .string(let text)?): business = scanner.text(text)
-            case ("customer", .string(let text)?): customer = scanner.text(text)
-            case ("id", .string(let text)?): id = scanner.text(text)
+        while let name = nextName(), name != "message" {
+            switch (name, value()) {
+            case ("at", .string(let range)?): at = Timestamp(rfc3339: text(range))
+            case ("business", .string(let range)?): business = text(range)
+            case ("customer", .string(let range)?): customer = text(range)
+            case ("id", .string(let range)?): id = text(range)
             case ("replayOf", .number(let number)?): replayOf = number
             case ("reference", .true?): hasReference = true
             case ("attributes", .object?): break
@@ -128,20 +128,13 @@ extension JournalRecord.Message {
             }
         }
         guard let business, let customer, let id, let at else { return nil }
-        let brand = BusinessID(business)
-        conversation = ConversationKey(business: brand, customer: CustomerID(customer))
-        self.id = MessageID(id)
-        key = MessageKey(business: brand, id: self.id)
-        self.at = at
-        self.hasReference = hasReference
-        self.replayOf = replayOf
-        retriedReply = nil
-        outboundKind = nil
-        act = .writes
+        let (brand, messageID) = (BusinessID(business), MessageID(id))
+        return JournalRecord.Message(
+            conversation: ConversationKey(business: brand, customer: CustomerID(customer)), id: messageID,
+            key: MessageKey(business: brand, id: messageID), at: at, hasReference: hasReference,
+            replayOf: replayOf, retriedReply: nil, outboundKind: nil, act: .writes)
     }
-}
 
-extension RecordScanner {
     /// Parses the members of a `finished` record.
     fileprivate mutating func finished() -> JournalRecord? {
         var of: UInt64?
