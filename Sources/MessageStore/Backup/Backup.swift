@@ -92,12 +92,6 @@ package struct Backup {
         }
     }
 
-    private init(directory: DataDirectory, pin: BackupPin, archive: BackupWriter) {
-        self.directory = directory
-        self.pin = pin
-        self.archive = archive
-    }
-
     private mutating func copyAll() throws -> (lastRecord: UInt64, missingContents: Int) {
         for folder in Self.conversationFolders { try copyFolder(folder, isScanned: true) }
         let last = try copyJournal()

@@ -39,13 +39,11 @@ struct TarHeader: Hashable, Sendable {
         return block
     }
 
-    /// Creates a header.
-    init(path: String, sizeBytes: Int, modifiedAt: Int) {
-        self.path = path
-        self.sizeBytes = sizeBytes
-        self.modifiedAt = modifiedAt
-    }
+    /// The number of zeros behind the content.
+    var paddingBytes: Int { (Self.blockBytes - sizeBytes % Self.blockBytes) % Self.blockBytes }
+}
 
+extension TarHeader {
     /// Parses a block; nil when it is not the header of a regular file, or its checksum is wrong.
     init?(_ block: [UInt8]) {
         guard block.count == Self.blockBytes, block[257..<262].elementsEqual("ustar".utf8),
@@ -62,9 +60,6 @@ struct TarHeader: Hashable, Sendable {
         guard let text = String(validating: path, as: UTF8.self) else { return nil }
         self.init(path: text, sizeBytes: size, modifiedAt: modified)
     }
-
-    /// The number of zeros behind the content.
-    var paddingBytes: Int { (Self.blockBytes - sizeBytes % Self.blockBytes) % Self.blockBytes }
 
     /// Splits a path at its last slash; nil when a part is too long.
     ///

@@ -78,12 +78,6 @@ package struct JournalRepair: Hashable, Sendable {
         package let replies: [String]
 
         static let maximumReplies = 20
-
-        package init(business: String, customer: String, replies: [String]) {
-            self.business = business
-            self.customer = customer
-            self.replies = replies
-        }
     }
 
     /// The maximum number of listed conversations.
