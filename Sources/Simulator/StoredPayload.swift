@@ -5,7 +5,7 @@ import BusinessMessages
 struct StoredPayload: Sendable {
     /// The last component of the payload's download address.
     let name: String
-    let reference: SimulatedReference
+    private(set) var reference: SimulatedReference
     let business: BusinessID
     let content: StoredContent
 
@@ -26,19 +26,16 @@ struct StoredPayload: Sendable {
         var bytes = payload.encode()
         var cipher = try AES256CTR(key: key.secret)
         cipher.apply(to: &bytes)
-        content = StoredContent(bytes)
-        business = payload.business
-        name = Hex.encode(randomBytes(24)).uppercased()
-        let interactiveData = payload.interactiveData
-        let bubble = interactiveData["data"]?["receivedMessage"] ?? interactiveData["receivedMessage"]
         let checksum = AttachmentChecksum()
         checksum.append(bytes)
-        let signature = checksum.bytes
-        reference = SimulatedReference(
-            bid: interactiveData["bid"]?.string ?? Interaction.businessExtension,
-            url: "https://p61-content.icloud.com/M\(name).C01USN00", owner: "M\(name).C01USN00",
-            key: key.field, signature: Hex.encode(signature), signatureBase64: Base64.encode(signature),
-            sizeBytes: bytes.count, title: bubble?["title"]?.string)
+        self.init(
+            uploaded: StoredContent(bytes), checksum.bytes,
+            as: UploadPlace(business: payload.business, sizeBytes: bytes.count))
+        let interactiveData = payload.interactiveData
+        let bubble = interactiveData["data"]?["receivedMessage"] ?? interactiveData["receivedMessage"]
+        reference.bid = interactiveData["bid"]?.string ?? Interaction.businessExtension
+        reference.key = key.field
+        reference.title = bubble?["title"]?.string
     }
 }
 

@@ -115,15 +115,11 @@ package struct DeviceSheet: Sendable {
         case .paymentMethodUpdate: writer.object("paymentMethod") { $0.field("type", "Credit") }
         case .shippingContactUpdate: writeContact("shippingContact", isRedacted: true, to: &writer)
         case .shippingMethodUpdate: writeShippingMethod(to: &writer)
-        case .paymentGateway:
+        case .paymentGateway, .orderTracking:
             writeContact("billingContact", to: &writer)
             writeContact("shippingContact", to: &writer)
             writeShippingMethod(to: &writer)
-            writeToken(to: &writer)
-        case .orderTracking:
-            writeContact("billingContact", to: &writer)
-            writeContact("shippingContact", to: &writer)
-            writeShippingMethod(to: &writer)
+            if kind == .paymentGateway { return writeToken(to: &writer) }
             writer.objects("summaryItems", sums.lineItems + [sums.total]) { item, writer in
                 writer.fields(["label": item.label, "amount": item.amount, "type": "Final"])
             }

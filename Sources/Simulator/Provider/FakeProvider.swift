@@ -123,27 +123,23 @@ extension FakeProvider {
             && claims["exp"]?.int.map { (now...now + 60).contains($0) } == true
     }
 
-    func newCode(for grant: FakeGrant) -> String {
-        let code = Self.random()
-        record(code)
-        state.withLock { state in
-            if state.codes.count >= Self.maximumGrants { state.codes = [:] }
-            state.codes[code] = grant
-        }
-        return code
-    }
+    func newCode(for grant: FakeGrant) -> String { newSecret(for: grant, in: \.codes) }
 
     /// Removes the grant of a code, so that the code works once.
     func redeem(_ code: String) -> FakeGrant? { state.withLock { $0.codes.removeValue(forKey: code) } }
 
-    func newAccessToken(for grant: FakeGrant) -> String {
-        let token = Self.random()
-        record(token)
+    func newAccessToken(for grant: FakeGrant) -> String { newSecret(for: grant, in: \.accessTokens) }
+
+    private func newSecret(
+        for grant: FakeGrant, in grants: WritableKeyPath<State, [String: FakeGrant]>
+    ) -> String {
+        let secret = Base64.encode(randomBytes(24), alphabet: .url)
+        record(secret)
         state.withLock { state in
-            if state.accessTokens.count >= Self.maximumGrants { state.accessTokens = [:] }
-            state.accessTokens[token] = grant
+            if state[keyPath: grants].count >= Self.maximumGrants { state[keyPath: grants] = [:] }
+            state[keyPath: grants][secret] = grant
         }
-        return token
+        return secret
     }
 
     func grant(of accessToken: String) -> FakeGrant? { state.withLock { $0.accessTokens[accessToken] } }
@@ -156,8 +152,6 @@ extension FakeProvider {
             state.secrets.insert(secret)
         }
     }
-
-    private static func random() -> String { Base64.encode(randomBytes(24), alphabet: .url) }
 }
 
 /// The authorization that a customer granted to a client on the sign-in page.
