@@ -31,11 +31,7 @@ package final class GatewayMetrics: Sendable {
         }
     }
 
-    private struct State {
-        var counts: [GatewayCall: [Answer: UInt64]] = [:]
-    }
-
-    private let state = Mutex(State())
+    private let answers = Mutex<[GatewayCall: [Answer: UInt64]]>([:])
     private let durations: [GatewayCall: Histogram] = Dictionary(
         uniqueKeysWithValues: GatewayCall.allCases.map { ($0, Histogram(.nanoseconds)) })
 
@@ -43,13 +39,13 @@ package final class GatewayMetrics: Sendable {
 
     /// Counts a request; `status` is nil when no answer arrived.
     func record(_ call: GatewayCall, _ status: Int?, nanoseconds: UInt64) {
-        state.withLock { $0.counts[call, default: [:]][Answer(status: status), default: 0] &+= 1 }
+        answers.withLock { $0[call, default: [:]][Answer(status: status), default: 0] &+= 1 }
         durations[call]?.record(nanoseconds)
     }
 
     /// The number of requests by each type and answer, also by those that did not occur yet.
     package var counts: [(call: GatewayCall, answer: Answer, count: UInt64)] {
-        let counts = state.withLock { $0.counts }
+        let counts = answers.withLock { $0 }
         return GatewayCall.allCases.flatMap { call in
             Answer.allCases.map { (call, $0, counts[call]?[$0] ?? 0) }
         }

@@ -8,10 +8,6 @@ import Synchronization
 final class GatewayToken: Sendable {
     private struct State {
         var signer: TokenSigner
-        var minted = Minted()
-    }
-
-    private struct Minted {
         var token = ""
         var mintedAt = Int.min
     }
@@ -37,14 +33,13 @@ final class GatewayToken: Sendable {
     /// Mints a new token when the current one is five minutes old, or when the clock was set back.
     func token(now: Int) -> String {
         state.withLock { state in
-            let minted = state.minted
-            if minted.mintedAt <= now, now - Self.lifetimeSeconds < minted.mintedAt { return minted.token }
-            state.minted = Minted(
-                token: state.signer.sign(JSONWriter.object(["iss": mspID, "iat": now])), mintedAt: now)
-            return state.minted.token
+            if state.mintedAt <= now, now - Self.lifetimeSeconds < state.mintedAt { return state.token }
+            state.token = state.signer.sign(JSONWriter.object(["iss": mspID, "iat": now]))
+            state.mintedAt = now
+            return state.token
         }
     }
 
     /// Drops the current token, so that the next request mints a new one.
-    func renew() { state.withLock { $0.minted = Minted() } }
+    func renew() { state.withLock { $0 = State(signer: $0.signer) } }
 }
