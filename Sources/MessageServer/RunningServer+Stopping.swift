@@ -77,7 +77,7 @@ extension RunningServer {
         store.stopLeasing()
         registry.stopWaiting()
         pipelines.watch.stop()
-        typing.stop()
+        pipelines.typing.stop()
         payments.stop()
         sweeping.withLock { for task in $0 { task.cancel() } }
         await endRetention()

@@ -37,7 +37,6 @@ package final class RunningServer: Sendable {
     private let connections: ListenerConnections
     let api: BusinessAPI
     let events: EventHub
-    let typing: TypingIndicators
     let tls: TLSCredentials?
     let owned: OwnedStore?
     let logger: Logger
@@ -95,10 +94,15 @@ package final class RunningServer: Sendable {
             current, store: store,
             handlers: HandlerPayments(registry, timings: configuration.paymentTimings), logger: logger)
         making.unasked.open(store, current, payments: payments.results)
+        let listeners = ListenerConnections()
+        let access = APIAccess(
+            configuration.api, businesses: configuration.businesses, isSecure: tls != nil
+        ) { listeners.adminAddress }
+        events = EventHub(store, access, logger: logger)
         let levers = levers ?? inspector?.levers
         let pipelines = try Pipelines(
             current, store: store, signIns: signIns, signInClient: signInClient, payments: payments,
-            inspector: inspector, levers: levers, observer: observer, logger: logger
+            inspector: inspector, levers: levers, events: events, observer: observer, logger: logger
         ) { registry[$0]?.wantsReplyFailures ?? false }
         self.configuration = current
         self.inspector = inspector
@@ -145,7 +149,6 @@ package final class RunningServer: Sendable {
             flow: signInFlow,
             audit: SignInAudit(requests: store.requests, settings: signIns))
         let refusedReads = RefusedReads(observer)
-        let listeners = ListenerConnections()
         var scope = OperationScope(store, logger: logger)
         scope.running = RunningOperations(
             registry: registry, watch: pipelines.watch, sender: sender, levels: logLevels, logger: logger,
@@ -180,38 +183,17 @@ package final class RunningServer: Sendable {
                         + [DeliveryRoute(store: store, registry: registry, watch: observer).route],
                     describeRefusal: RefusedReads(logged).describe),
             shards: configuration.limits.shards, logger: logger)
-        let access = APIAccess(
-            configuration.api, businesses: configuration.businesses, isSecure: tls != nil
-        ) { listeners.adminAddress }
         api = BusinessAPI(
             access, cursors: APICursor(secret: configuration.secret, store: store.identity),
             numbers: RecordNumbers(key: store.recordKey, store: store.identity), audit: audit,
             logger: logger)
-        events = EventHub(store, access, logger: logger)
-        // The API's indicators count as a person's, as its messages do without `autoReply`.
-        typing = TypingIndicators(
-            send: TypingIndicators.sender(pipelines.gateway, isAutomatic: false, logger)
-        ) { [events] name, isTyping in
-            events.send(
-                TransientEvent(
-                    name: .typing, business: name.business,
-                    conversation: ConversationFiles.name(of: name.customer), isTyping: isTyping,
-                    direction: .outbound))
-        }
-        pipelines.watch.whenOverdue { [events] name, since in
-            events.send(
-                TransientEvent(
-                    name: .conversationOverdue, business: name.business,
-                    conversation: ConversationFiles.name(of: name.customer), since: since))
-        }
-        sender.whenAccepted { [typing] in typing.end(in: $0, isMessageSent: true) }
         let operations = APIOperations(
             store: store, files: ConversationFiles(dataDirectory: configuration.dataDirectory),
             attachments: pipelines.deliveries.attachments.files, registry: registry, watch: pipelines.watch,
             sender: sender, uploads: uploads,
             replies: SavedReplies(
                 dataDirectory: configuration.dataDirectory, uploads: uploads, logger: logger),
-            indicators: typing, paymentResults: payments.results, events: events,
+            indicators: pipelines.typing, paymentResults: payments.results, events: events,
             dataDirectory: configuration.dataDirectory,
             maximumUploadBytes: { current.attachments.maximumBytes })
         connections = listeners
@@ -271,8 +253,7 @@ package final class RunningServer: Sendable {
             throw error
         }
         let (configuration, pipelines, registry) = (configuration, pipelines, registry)
-        let (events, typing) = (events, typing)
-        let payments = payments
+        let (events, payments) = (events, payments)
         let removed = RemovedBusinesses(
             store: store, dataDirectory: configuration.dataDirectory,
             age: configuration.removedBusinessAge, logger: logger, isServed: { registry.contains($0) })
@@ -287,7 +268,7 @@ package final class RunningServer: Sendable {
                 group.addTask { await pipelines.sender.run() }
                 group.addTask { await removed.run() }
                 group.addTask { await pipelines.watch.run() }
-                group.addTask { await typing.run() }
+                group.addTask { await pipelines.typing.run() }
                 group.addTask { await payments.run() }
                 group.addTask { await events.run(healthOf: registry) }
                 for await worker in registry.workers {

@@ -15,19 +15,20 @@ struct Pipelines: Sendable {
     let deliveries: DeliveryPipeline
     let sender: ReplySender
     let watch: AssignmentWatch
+    /// Shows customers that a person is typing.
+    let typing: TypingIndicators
     let opening: Opening
 
     /// Composes the pipelines for the messages of `store`.
     ///
     /// `signIns` are the settings of the businesses' identity providers. Without `signInClient` no result of a
-    /// sign-in is released, and without `payments` no payment is requested. `reportsFailures` returns whether
-    /// the handler of a business subscribes to failed replies. Throws a ``TransportError`` when the process has
-    /// too few file descriptors.
+    /// sign-in is released, and without `payments` no payment is requested. `events` gets typing and overdue
+    /// conversations. `reportsFailures` returns whether the handler of a business subscribes to failed
+    /// replies. Throws a ``TransportError`` when the process has too few file descriptors.
     init(
         _ configuration: CurrentConfiguration, store: Store, signIns: SignInSettings? = nil,
         signInClient: SignInClient? = nil, payments: PaymentServices? = nil, inspector: Inspector? = nil,
-        levers: HandlerLevers? = nil,
-        observer: any StageObserver, logger: Logger,
+        levers: HandlerLevers? = nil, events: EventHub? = nil, observer: any StageObserver, logger: Logger,
         reportsFailures: @escaping @Sendable (BusinessID) -> Bool
     ) throws {
         gateway = try GatewayClient(
@@ -44,7 +45,22 @@ struct Pipelines: Sendable {
         let people = PeopleSettings(configuration, presence)
         watch = AssignmentWatch(
             store: store, opening: opening, settings: people, presence: presence,
-            figures: FiguresRecorder(store, configuration, people, logger: logger), logger: logger)
+            figures: FiguresRecorder(store, configuration, people, logger: logger), logger: logger
+        ) { name, since in
+            events?.send(
+                TransientEvent(
+                    name: .conversationOverdue, business: name.business,
+                    conversation: ConversationFiles.name(of: name.customer), since: since))
+        }
+        // The API's indicators count as a person's, as its messages do without `autoReply`.
+        typing = TypingIndicators(send: TypingIndicators.sender(gateway, isAutomatic: false, logger)) {
+            name, isTyping in
+            events?.send(
+                TransientEvent(
+                    name: .typing, business: name.business,
+                    conversation: ConversationFiles.name(of: name.customer), isTyping: isTyping,
+                    direction: .outbound))
+        }
         let handOffs = HandOffs(store: store, watch: watch, logger: logger)
         let notices = Notices(store, configuration)
         recording = RecordPipeline(
@@ -79,7 +95,8 @@ struct Pipelines: Sendable {
             payments: payments?.parts,
             linkPages: LinkPages(transport: try CurlTransport(), configuration: configuration),
             recentAnswers: recording.recentAnswers, observer: observer, logger: logger,
-            configuration: configuration, reportsFailures: reportsFailures)
+            configuration: configuration, reportsFailures: reportsFailures,
+            didAccept: { [typing] in typing.end(in: $0, isMessageSent: true) })
     }
 }
 

@@ -41,6 +41,8 @@ final class ReplySender: Sendable {
     private let refusalBackoff: Backoff
     /// Whether the handler of a business subscribes to failed replies.
     private let reportsFailures: @Sendable (BusinessID) -> Bool
+    /// Called for each message to a customer that Apple accepts; must return quickly.
+    private let didAccept: @Sendable (ConversationID) -> Void
     /// The executor for reading conversations and files, whose threads may block on the disk.
     private let executor = BlockingTaskExecutor(maximumThreads: max(2, ProcessorCount.available()))
 
@@ -51,13 +53,6 @@ final class ReplySender: Sendable {
     }
 
     private let state = Mutex(State())
-    private let acceptance = Mutex(Acceptance())
-
-    /// Wraps the closure in a struct, because a closure directly in a generic `Mutex` gets one more wrapper
-    /// at each read.
-    private struct Acceptance {
-        var action: (@Sendable (ConversationID) -> Void)?
-    }
 
     /// The interval between searches for expired replies while any replies are queued.
     private static let heartbeat = Duration.seconds(60)
@@ -70,7 +65,8 @@ final class ReplySender: Sendable {
         backoff: Backoff = Backoff(from: .seconds(1), to: .seconds(600), jitter: 0.5...1),
         maximumRetryAfter: Duration = .seconds(3600),
         refusalBackoff: Backoff = Backoff(from: .seconds(1), to: .seconds(30), jitter: 0.5...1),
-        reportsFailures: @escaping @Sendable (BusinessID) -> Bool = { _ in false }
+        reportsFailures: @escaping @Sendable (BusinessID) -> Bool = { _ in false },
+        didAccept: @escaping @Sendable (ConversationID) -> Void = { _ in }
     ) {
         self.store = store
         self.gateway = gateway
@@ -86,6 +82,7 @@ final class ReplySender: Sendable {
         self.maximumRetryAfter = maximumRetryAfter
         self.refusalBackoff = refusalBackoff
         self.reportsFailures = reportsFailures
+        self.didAccept = didAccept
     }
 
     /// The time from the decision of a reply until it expires.
@@ -97,12 +94,6 @@ final class ReplySender: Sendable {
     /// The replies that the gateway refuses for a cause that is not known yet; nil when there are none.
     var unexplainedRefusals: GatewayHealth.UnexplainedRefusals? {
         state.withLock { $0.health.unexplained(at: SteadyClock.now()) }
-    }
-
-    /// Sets `action`, which is called for each message to a customer that Apple accepts, and must return
-    /// quickly.
-    func whenAccepted(_ action: @escaping @Sendable (ConversationID) -> Void) {
-        acceptance.withLock { $0.action = action }
     }
 
     /// Sends until the store stops leasing or the task is cancelled.
@@ -215,9 +206,7 @@ final class ReplySender: Sendable {
     private func settle(_ entry: OutboxEntry, _ result: ReplyResult, _ stages: DeliveryStages) async {
         if result.status == .accepted, !entry.reply.kind.isTyping {
             recentAnswers.recordQuestion(in: entry)
-            if let action = acceptance.withLock({ $0 }).action {
-                action(ConversationID(business: entry.business, customer: entry.customer))
-            }
+            didAccept(ConversationID(business: entry.business, customer: entry.customer))
         }
         // A parked reply is not reported to the handler, because an operator decides about the reply.
         let isReported =

@@ -27,8 +27,6 @@ final class AssignmentWatch: Sendable {
         var readLine = 0
     }
 
-    private struct OverdueFollower { let call: @Sendable (ConversationID, Timestamp) -> Void }
-
     let settings: PeopleSettings
     let presence: PeoplePresence
     let availability = Availability()
@@ -42,7 +40,10 @@ final class AssignmentWatch: Sendable {
     private let logger: Logger
     private let told = Mutex<[ConversationID: Told]>([:])
     private let signs = Mutex<[ConversationID: Sign]>([:])
-    private let overdueFollower = Mutex<OverdueFollower?>(nil)
+    /// Called for each customer who waits longer than the target of the queue, with the begin of the wait.
+    ///
+    /// It is called once for each wait and state; a restart may repeat it.
+    private let didBecomeOverdue: @Sendable (ConversationID, Timestamp) -> Void
     let startedAt = Timestamp.now()
     private let (wakeups, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     private let timers = DispatchQueue(label: "balloon.assignments.watch")
@@ -60,7 +61,8 @@ final class AssignmentWatch: Sendable {
 
     init(
         store: Store, opening: Opening, settings: PeopleSettings, presence: PeoplePresence,
-        figures: FiguresRecorder, logger: Logger
+        figures: FiguresRecorder, logger: Logger,
+        didBecomeOverdue: @escaping @Sendable (ConversationID, Timestamp) -> Void = { _, _ in }
     ) {
         self.store = store
         self.opening = opening
@@ -68,6 +70,7 @@ final class AssignmentWatch: Sendable {
         self.settings = settings
         self.presence = presence
         self.logger = logger
+        self.didBecomeOverdue = didBecomeOverdue
         // People see each change at its place of the thread.
         let later: AssignmentLines.Timer = { [timers] in
             timers.asyncAfter(deadline: .now() + AssignmentLines.pause.dispatchInterval, execute: $0)
@@ -105,13 +108,6 @@ final class AssignmentWatch: Sendable {
     /// The assignments of the conversations of a business that a person has or that wait.
     func assigned(of business: BusinessID) -> [Assignment] {
         store.assignedConversations.filter { $0.business == business }.map(\.assignment)
-    }
-
-    /// Calls `follower` for each customer who waits longer than the target of the queue, with the begin of the wait.
-    ///
-    /// It is called once for each wait and state; a restart may repeat it.
-    func whenOverdue(_ follower: @escaping @Sendable (ConversationID, Timestamp) -> Void) {
-        overdueFollower.withLock { $0 = OverdueFollower(call: follower) }
     }
 
     /// Records that a person types in a conversation, or claims it again.
@@ -304,7 +300,7 @@ final class AssignmentWatch: Sendable {
                 route(people, in: name, wish: wish, at: now), in: name, assignment)
         case .overflow(let placement): try await place(placement, in: name, assignment)
         case .sayOverdue(let since):
-            overdueFollower.withLock { $0 }?.call(name, since)
+            didBecomeOverdue(name, since)
             recordTaken(step, in: name, assignment)
         }
     }
