@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import GatewayClient
 import MessageStore
 
 /// The inputs and outputs of ``GatewayHealth``: finished attempts, and the resulting actions.
@@ -23,28 +24,6 @@ extension GatewayHealth {
 
         /// The business that is probed; nil for everything.
         var business: BusinessID? { if case .business(let business) = self { business } else { nil } }
-    }
-
-    /// The result of an attempt.
-    enum Answer: Sendable, Equatable {
-        case accepted
-        /// The gateway answered with 401 or 403, even after the token was renewed.
-        case credentialRefused(status: Int, reason: String)
-        case outage(reason: String, retryAfter: Duration?)
-        /// The gateway refused this message, for a reason that does not concern other messages.
-        case messageRefused
-        /// The attempt shows nothing about the gateway: for example, no message was sent, or a file was not
-        /// uploaded.
-        case unsent
-
-        /// The cause of a pause after this answer; nil after an answer that pauses nothing.
-        var cause: OutboxPause.Cause? {
-            switch self {
-            case .accepted, .messageRefused, .unsent: nil
-            case .credentialRefused(let status, let reason): .refused(status: status, reason: reason)
-            case .outage(let reason, _): .outage(reason: reason)
-            }
-        }
     }
 
     /// A consequence of a finished attempt.
@@ -74,5 +53,16 @@ extension GatewayHealth {
         let count: Int
         /// The status of the latest refusal.
         let status: Int
+    }
+}
+
+extension SendDecision {
+    /// The cause of a pause after this decision; nil after one that pauses nothing.
+    var cause: OutboxPause.Cause? {
+        switch self {
+        case .credentialRefused(let status, let reason): .refused(status: status, reason: reason)
+        case .wait(let reason, _, isOutage: true): .outage(reason: reason)
+        case .accepted, .refused, .wait, .interrupted: nil
+        }
     }
 }

@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import GatewayClient
 import MessageStore
 
 /// Decides from the gateway's answers whether replies are sent, and which reply probes the gateway.
@@ -111,42 +112,44 @@ struct GatewayHealth: Sendable {
 
     /// Processes the result of an attempt, and returns the actions that follow from it.
     ///
-    /// With `isOnlyBusiness`, the server has no other business than that of the attempt.
+    /// `decision` is nil when no message was sent. With `isOnlyBusiness`, the server has no other business than that
+    /// of the attempt.
     mutating func decide(
-        _ attempt: Attempt, _ answer: Answer, isOnlyBusiness: Bool, at now: Timestamp
+        _ attempt: Attempt, _ decision: SendDecision?, isOnlyBusiness: Bool, at now: Timestamp
     ) -> [Action] {
-        let concernsMessage = record(attempt, answer, at: now)
+        let concernsMessage = record(attempt, decision, at: now)
         var actions: [Action] = concernsMessage ? [.refuse] : []
         // Without a pause, the attempt is no probe, or the pause that it probes has ended.
         if let probe = attempt.probe, paused[probe.business]?.isProbing == true,
-            paused[probe.business]?.endsWith(answer, at: now) == true
+            paused[probe.business]?.endsWith(decision, at: now) == true
         {
             paused[probe.business] = nil
             actions.append(
                 .resumed(probe.business, isAnnounced: announced.remove(probe.business) != nil))
         }
-        if !concernsMessage, let cause = answer.cause {
+        if !concernsMessage, let cause = decision?.cause {
             pauseIfNeeded(cause, after: attempt, isOnlyBusiness: isOnlyBusiness, at: now)
         }
         return actions
     }
 
-    /// Records an answer as evidence; returns whether it shows that the gateway refuses this message alone.
-    private mutating func record(_ attempt: Attempt, _ answer: Answer, at now: Timestamp) -> Bool {
+    /// Records a decision as evidence; returns whether it shows that the gateway refuses this message alone.
+    private mutating func record(_ attempt: Attempt, _ decision: SendDecision?, at now: Timestamp) -> Bool {
         var evidence = evidence[attempt.business] ?? Evidence()
         defer { self.evidence[attempt.business] = evidence }
-        switch answer {
-        case .unsent: return false
-        case .outage:
+        switch decision {
+        // The attempt shows nothing about the gateway: for example, a file was not uploaded.
+        case .refused(nil, _), .wait(_, _, isOutage: false), .interrupted, nil: return false
+        case .wait:
             evidence.failures.add(attempt.customer)
             failures.add(attempt.business)
             return false
-        case .accepted, .messageRefused, .credentialRefused:
+        case .accepted, .refused, .credentialRefused:
             (evidence.failures, failures) = (FailureRun(), FailureRun())
         }
-        guard case .credentialRefused(let status, _) = answer else {
+        guard case .credentialRefused(let status, _) = decision else {
             evidence.refusals[attempt.id] = nil
-            if case .accepted = answer {
+            if case .accepted = decision {
                 evidence.acceptance = Acceptance(customer: attempt.customer, begunAt: attempt.begunAt)
                 lastAcceptance = max(lastAcceptance ?? attempt.begunAt, attempt.begunAt)
             }

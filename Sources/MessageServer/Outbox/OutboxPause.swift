@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import GatewayClient
 
 /// A pause of sending: its cause, and the time of the next probe.
 struct OutboxPause: Sendable, Equatable {
@@ -32,21 +33,21 @@ struct OutboxPause: Sendable, Equatable {
     func isDue(at now: Timestamp) -> Bool { !isProbing && probeAt <= now }
 
     /// Processes the result of a probe: returns whether the pause ends, and else sets the time of the next probe.
-    mutating func endsWith(_ answer: GatewayHealth.Answer, at now: Timestamp) -> Bool {
-        switch answer {
+    mutating func endsWith(_ decision: SendDecision?, at now: Timestamp) -> Bool {
+        switch decision {
         case .accepted: return true
-        case .messageRefused:
+        case .refused(.some, _):
             // The gateway works, but it may have refused the message before it checked the credential.
             if case .outage = cause { return true }
             backOff(at: now)
         case .credentialRefused(let status, let reason):
             cause = .refused(status: status, reason: reason)
             backOff(at: now)
-        case .outage(let reason, let retryAfter):
+        case .wait(let reason, let retryAfter, isOutage: true):
             cause = .outage(reason: reason)
             backOff(at: now, atLeast: retryAfter)
         // Another probe is allowed at once, because the attempt showed nothing about the gateway.
-        case .unsent: (isProbing, probeAt) = (false, now)
+        case .refused, .wait, .interrupted, nil: (isProbing, probeAt) = (false, now)
         }
         return false
     }

@@ -105,8 +105,8 @@ final class ReplySender: Sendable {
                     while let entry = store.leaseExpiredReply(after: lifetime) {
                         group.addTask(executorPreference: executor) { await self.expire(entry) }
                     }
-                    while let attempt = next() {
-                        group.addTask(executorPreference: executor) { await self.send(attempt) }
+                    while let (entry, attempt) = next() {
+                        group.addTask(executorPreference: executor) { await self.send(entry, attempt) }
                     }
                     reportPauses()
                     setTimer()
@@ -119,19 +119,19 @@ final class ReplySender: Sendable {
     func sendQueued(of business: BusinessID, _ customer: CustomerID) async {
         await withTaskExecutorPreference(executor) {
             while !Task.isCancelled, let entry = store.leaseReply(of: business, customer) {
-                await send(Attempt(entry))
+                await send(entry, GatewayHealth.Attempt(entry))
             }
         }
     }
 
     /// Leases the next reply to attempt; nil when no reply may be sent now.
-    private func next() -> Attempt? {
+    private func next() -> (OutboxEntry, GatewayHealth.Attempt)? {
         while true {
             let now = SteadyClock.now()
             guard let lease = state.withLock({ $0.health.next(at: now) }) else { return nil }
             if let entry = store.leaseReply(lease.selection) {
                 state.withLock { $0.health.begin(lease.probe) }
-                return Attempt(entry, lease.probe)
+                return (entry, GatewayHealth.Attempt(entry, lease.probe))
             }
             guard let probe = lease.probe else { return nil }
             state.withLock { $0.health.foundNothing(for: probe, at: now) }
@@ -142,16 +142,14 @@ final class ReplySender: Sendable {
     /// Makes one attempt to send a reply and records the result.
     ///
     /// The reply ends, or is retried later.
-    func send(_ attempt: Attempt) async {
-        let entry = attempt.entry
+    private func send(_ entry: OutboxEntry, _ attempt: GatewayHealth.Attempt) async {
         var stages = DeliveryStages(entry, observer)
         stages.begin(.reply)
         let decision = await decision(about: entry)
-        let answer = GatewayHealth.Answer(decision)
+        let sent: SendDecision? = if case .tried(let sent) = decision { sent } else { nil }
         let isOnlyBusiness = configuration.businesses.count <= 1
         let actions = state.withLock {
-            $0.health.decide(
-                attempt.facts, answer, isOnlyBusiness: isOnlyBusiness, at: SteadyClock.now())
+            $0.health.decide(attempt, sent, isOnlyBusiness: isOnlyBusiness, at: SteadyClock.now())
         }
         switch decision {
         case .ended(let result): await settle(entry, result, stages)
@@ -256,18 +254,12 @@ final class ReplySender: Sendable {
     }
 }
 
-extension ReplySender {
-    /// A leased reply and the facts of its attempt, among them the question that a probe answers.
-    struct Attempt: Sendable {
-        let entry: OutboxEntry
-        let facts: GatewayHealth.Attempt
-
-        init(_ entry: OutboxEntry, _ probe: GatewayHealth.Probe? = nil) {
-            self.entry = entry
-            facts = GatewayHealth.Attempt(
-                id: entry.id, business: entry.business, customer: entry.customer, begunAt: SteadyClock.now(),
-                probe: probe)
-        }
+extension GatewayHealth.Attempt {
+    /// The facts of the attempt that begins now for a leased reply.
+    fileprivate init(_ entry: OutboxEntry, _ probe: GatewayHealth.Probe? = nil) {
+        self.init(
+            id: entry.id, business: entry.business, customer: entry.customer, begunAt: SteadyClock.now(),
+            probe: probe)
     }
 }
 
@@ -296,21 +288,5 @@ extension Store {
                 guard await pause(for: backoff.fail()) else { return false }
             }
         }
-    }
-}
-
-extension GatewayHealth.Answer {
-    /// Converts the result of an attempt to the form that ``GatewayHealth`` uses.
-    fileprivate init(_ decision: ReplySender.Decision) {
-        self =
-            switch decision {
-            case .tried(.accepted): .accepted
-            case .tried(.credentialRefused(let status, let reason)):
-                .credentialRefused(status: status, reason: reason)
-            case .tried(.wait(let reason, let atLeast, isOutage: true)):
-                .outage(reason: reason, retryAfter: atLeast)
-            case .tried(.refused(.some, _)): .messageRefused
-            case .tried(.refused), .tried(.wait), .tried(.interrupted), .ended: .unsent
-            }
     }
 }

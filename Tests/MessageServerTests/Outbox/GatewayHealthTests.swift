@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import BusinessMessages
+import GatewayClient
 import MessageStore
 import Testing
 
@@ -9,8 +10,9 @@ import Testing
     private var health = GatewayHealth()
     private var now = Timestamp(milliseconds: 1_000_000)
     private var isOnlyBusiness = false
-    private let refused = GatewayHealth.Answer.credentialRefused(status: 403, reason: "no")
-    private let outage = GatewayHealth.Answer.outage(reason: "503", retryAfter: nil)
+    private let refused = SendDecision.credentialRefused(status: 403, reason: "no")
+    private let accepted = SendDecision.accepted(status: 200)
+    private let outage = SendDecision.wait(reason: "503", atLeast: nil, isOutage: true)
 
     private func attempt(
         _ record: UInt64, _ business: String, _ customer: String, probe: GatewayHealth.Probe? = nil
@@ -27,7 +29,7 @@ import Testing
     /// Leases according to `next`, and ends the attempt with `answer`.
     @discardableResult
     private func answer(
-        _ record: UInt64, _ business: String, _ customer: String, _ answer: GatewayHealth.Answer
+        _ record: UInt64, _ business: String, _ customer: String, _ answer: SendDecision?
     ) -> [GatewayHealth.Action] {
         guard let lease = next() else {
             Issue.record("nothing is leased")
@@ -40,9 +42,7 @@ import Testing
 
     /// Ends an attempt that was in flight, and is no probe.
     @discardableResult
-    private func late(_ attempt: GatewayHealth.Attempt, _ answer: GatewayHealth.Answer) -> [GatewayHealth
-        .Action]
-    {
+    private func late(_ attempt: GatewayHealth.Attempt, _ answer: SendDecision?) -> [GatewayHealth.Action] {
         health.decide(attempt, answer, isOnlyBusiness: isOnlyBusiness, at: now)
     }
 
@@ -70,7 +70,7 @@ import Testing
     @Test func `a reply with a 403 before and after another's acceptance is refused`() {
         answer(1, "a", "x", refused)
         pass(1)
-        #expect(answer(2, "a", "y", .accepted) == [])
+        #expect(answer(2, "a", "y", accepted) == [])
         pass(1)
         #expect(answer(1, "a", "x", refused) == [.refuse])
         #expect(next() == everything)
@@ -80,8 +80,8 @@ import Testing
     /// An example is a clock that jumped ahead, and was corrected before the next attempt.
     @Test func `a reply whose 403 concerned a credential that was repaired meanwhile is sent`() {
         answer(1, "a", "x", refused)
-        answer(2, "a", "y", .accepted)
-        #expect(answer(1, "a", "x", .accepted) == [])
+        answer(2, "a", "y", accepted)
+        #expect(answer(1, "a", "x", accepted) == [])
         #expect(health.unexplained(at: now) == nil)
     }
 
@@ -91,20 +91,20 @@ import Testing
     {
         answer(1, "a", "x", refused)
         pass(1)
-        answer(2, "b", "y", .accepted)
+        answer(2, "b", "y", accepted)
         #expect(answer(1, "a", "x", refused) == [])
-        answer(3, "a", "x", .accepted)
+        answer(3, "a", "x", accepted)
         #expect(answer(1, "a", "x", refused) == [])
         let early = attempt(4, "a", "z")
         pass(1)
         #expect(answer(1, "a", "x", refused) == [])
-        late(early, .accepted)
+        late(early, accepted)
         #expect(answer(1, "a", "x", refused) == [])
     }
 
     @Test func `an acceptance is no evidence after a minute`() {
         answer(1, "a", "x", refused)
-        answer(2, "a", "y", .accepted)
+        answer(2, "a", "y", accepted)
         pass(61)
         #expect(answer(1, "a", "x", refused) == [])
     }
@@ -118,11 +118,11 @@ import Testing
         #expect(health.pauses.map(\.isExplained) == [false])
         // Replies of other businesses are sent, and this business is probed a second later.
         #expect(next() == .init(.any(excludingBusinesses: [BusinessID("a")]), nil))
-        answer(3, "b", "z", .accepted)
+        answer(3, "b", "z", accepted)
         #expect(health.pauses.map(\.isExplained) == [true])
         pass(1)
         #expect(next() == .init(.probe(of: BusinessID("a")), .business(BusinessID("a"))))
-        #expect(answer(1, "a", "x", .accepted) == [.resumed(BusinessID("a"), isAnnounced: false)])
+        #expect(answer(1, "a", "x", accepted) == [.resumed(BusinessID("a"), isAnnounced: false)])
         #expect(next() == everything)
     }
 
@@ -135,7 +135,7 @@ import Testing
         #expect(next() == nil)
         pass(1)
         #expect(next() == .init(.probe(of: nil), .everything))
-        #expect(answer(1, "a", "x", .accepted) == [.resumed(nil, isAnnounced: false)])
+        #expect(answer(1, "a", "x", accepted) == [.resumed(nil, isAnnounced: false)])
     }
 
     @Test func `refusals in two conversations of the only business pause everything`() {
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: [1, 59]) func `an acceptance within a minute prevents every pause`(seconds: Int) {
-        answer(1, "a", "w", .accepted)
+        answer(1, "a", "w", accepted)
         pass(seconds)
         answer(2, "a", "x", refused)
         answer(3, "a", "y", refused)
@@ -164,8 +164,8 @@ import Testing
     @Test func `an acceptance between two refusals prevents a pause of everything, and not of the business`()
     {
         answer(1, "a", "x", refused)
-        answer(2, "a", "y", .outage(reason: "503", retryAfter: nil))
-        answer(3, "b", "z", .accepted)
+        answer(2, "a", "y", outage)
+        answer(3, "b", "z", accepted)
         pass(61)
         answer(4, "b", "v", refused)
         #expect(paused.isEmpty)
@@ -176,7 +176,7 @@ import Testing
 
     @Test func `a business that is refused beside an accepted one is paused alone`() {
         for record in 1...20 {
-            answer(UInt64(record), "b", "z", .accepted)
+            answer(UInt64(record), "b", "z", accepted)
             answer(UInt64(100 + record), "a", "x\(record % 2)", refused)
             pass(30)
             #expect(paused != [nil])
@@ -211,7 +211,7 @@ import Testing
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 60])
         pass(60)
-        #expect(answer(99, "b", "y", .accepted) == [.resumed(nil, isAnnounced: false)])
+        #expect(answer(99, "b", "y", accepted) == [.resumed(nil, isAnnounced: false)])
         #expect(next() == everything)
     }
 
@@ -228,9 +228,9 @@ import Testing
         answer(1, "a", "x", refused)
         answer(2, "b", "y", refused)
         pass(3600)
-        #expect(answer(4, "a", "w", .accepted) == [.resumed(nil, isAnnounced: false)])
-        #expect(answer(1, "a", "x", .accepted) == [])
-        #expect(answer(2, "b", "y", .accepted) == [])
+        #expect(answer(4, "a", "w", accepted) == [.resumed(nil, isAnnounced: false)])
+        #expect(answer(1, "a", "x", accepted) == [])
+        #expect(answer(2, "b", "y", accepted) == [])
     }
 
     @Test func `twenty failures in a row of two businesses pause everything`() {
@@ -241,7 +241,8 @@ import Testing
         #expect(paused == [nil])
         pass(1)
         #expect(next() == .init(.probe(of: nil), .everything))
-        #expect(answer(21, "a", "y", .messageRefused) == [.resumed(nil, isAnnounced: false)])
+        #expect(
+            answer(21, "a", "y", .refused(status: 400, reason: "no")) == [.resumed(nil, isAnnounced: false)])
     }
 
     @Test(arguments: [true, false])
@@ -255,7 +256,7 @@ import Testing
 
     @Test func `an answer between failures resets the count`() {
         for record in 1...19 { answer(UInt64(record), "a", "x\(record)", outage) }
-        answer(20, "a", "y", .accepted)
+        answer(20, "a", "y", accepted)
         for record in 21...39 { answer(UInt64(record), "a", "x\(record)", outage) }
         #expect(paused.isEmpty)
     }
@@ -269,7 +270,7 @@ import Testing
         isOnlyBusiness = true
         for record in 1...20 { answer(UInt64(record), "a", "x\(record)", outage) }
         pass(1)
-        answer(21, "a", "y", .outage(reason: "429", retryAfter: .seconds(3600)))
+        answer(21, "a", "y", .wait(reason: "429", atLeast: .seconds(3600), isOutage: true))
         pass(59)
         #expect(next() == nil)
         pass(1)
@@ -296,7 +297,7 @@ import Testing
             for record in 1...20 { late(attempt(UInt64(record), "a", "x\(record)"), outage) }
             lines += health.reports(at: now).map { _ in "paused at \(second)" }
             pass(1)
-            for case .resumed(_, isAnnounced: true) in answer(21, "a", "y", .accepted) {
+            for case .resumed(_, isAnnounced: true) in answer(21, "a", "y", accepted) {
                 lines.append("resumed at \(second)")
             }
         }
@@ -307,7 +308,7 @@ import Testing
         answer(1, "a", "x", refused)
         answer(2, "b", "y", refused)
         pass(1)
-        #expect(answer(3, "a", "y", .unsent) == [])
+        #expect(answer(3, "a", "y", nil) == [])
         #expect(next()?.probe == .everything)
     }
 
@@ -330,11 +331,11 @@ import Testing
     }
 
     @Test func `refusals of one business leave room to remember those of another`() {
-        answer(1, "b", "y", .accepted)
+        answer(1, "b", "y", accepted)
         for record in 2...1000 { late(attempt(UInt64(record), "a", "x\(record)"), refused) }
         late(attempt(2001, "b", "x"), refused)
         pass(1)
-        late(attempt(2002, "b", "y"), .accepted)
+        late(attempt(2002, "b", "y"), accepted)
         #expect(late(attempt(2001, "b", "x"), refused) == [.refuse])
     }
 }
