@@ -9,7 +9,6 @@ internal import COpenSSL
 package enum ECIES {
     static let scalarBytes = BALLOON_P384_SCALAR_BYTES
     static let pointBytes = BALLOON_P384_POINT_BYTES
-    private static let tagBytes = BALLOON_GCM_TAG_BYTES
 
     /// The maximum bytes of a sealed text.
     package static let maximumBytes = 65_536
@@ -20,18 +19,15 @@ package enum ECIES {
     /// than 114 bytes, its point is not on the curve, it was encrypted to another key, or any bit was
     /// changed.
     package static func open(_ sealed: [UInt8], scalar: Secret) throws(WireError) -> [UInt8] {
-        guard sealed.count > pointBytes + tagBytes, sealed.count <= maximumBytes else {
+        guard sealed.count > pointBytes + AES256GCM.tagBytes, sealed.count <= maximumBytes else {
             throw .sealedTokenRefused
         }
         let point = Array(sealed.prefix(pointBytes))
         let key = try derivedKey(scalar: scalar, peer: point, sharedInformation: point)
-        let text = Array(sealed[pointBytes..<sealed.count - tagBytes])
-        let tag = Array(sealed.suffix(tagBytes))
-        var plain = [UInt8](repeating: 0, count: text.count)
-        // Sound: key and nonce have 32 and 16 bytes, the tag 16, and `plain` the size of `text`.
-        let status = unsafe balloon_open_gcm(
-            Array(key[..<32]), Array(key[32...]), text, text.count, tag, &plain)
-        guard status == 1 else { throw .sealedTokenRefused }
+        guard
+            let plain = AES256GCM.open(
+                sealed.dropFirst(pointBytes), key: Array(key[..<32]), nonce: Array(key[32...]))
+        else { throw .sealedTokenRefused }
         return plain
     }
 
@@ -39,17 +35,15 @@ package enum ECIES {
     ///
     /// Throws `WireError.sealedTokenRefused` when the key is not a point on the curve.
     package static func seal(_ plain: [UInt8], to point: [UInt8]) throws(WireError) -> [UInt8] {
-        let limit = maximumBytes - pointBytes - tagBytes
+        let limit = maximumBytes - pointBytes - AES256GCM.tagBytes
         guard point.count == pointBytes, (1...limit).contains(plain.count) else { throw .sealedTokenRefused }
         let pair = try P384KeyPair()
         let key = try derivedKey(scalar: pair.scalar, peer: point, sharedInformation: pair.point)
-        var text = [UInt8](repeating: 0, count: plain.count)
-        var tag = [UInt8](repeating: 0, count: tagBytes)
-        // Sound: key and nonce have 32 and 16 bytes, the tag 16, and `text` the size of `plain`.
-        let status = unsafe balloon_seal_gcm(
-            Array(key[..<32]), Array(key[32...]), plain, plain.count, &text, &tag)
-        guard status == 1 else { throw .sealedTokenRefused }
-        return pair.point + text + tag
+        guard
+            let sealed = AES256GCM.seal(
+                plain, key: Array(key[..<32]), nonce: Array(key[32...]), after: pair.point)
+        else { throw .sealedTokenRefused }
+        return sealed
     }
 
     /// Returns the 48 bytes of key and nonce (SEC 1 §3.6.1).

@@ -44,7 +44,6 @@ package struct EncryptedPaymentToken: Sendable {
     /// The maximum difference between the signing time and now, in seconds.
     package static let maximumSkewSeconds = 300
     private static let maximumTextBytes = 65_536
-    private static let tagBytes = Int(BALLOON_GCM_TAG_BYTES)
 
     /// Apple's identifier of the transaction, 32 bytes; the caller must accept each identifier only once.
     package let transactionID: [UInt8]
@@ -66,7 +65,7 @@ package struct EncryptedPaymentToken: Sendable {
         transactionID = try Self.hexadecimal(header, "transactionId")
         applicationData =
             header?["applicationData"] == nil ? [] : try Self.hexadecimal(header, "applicationData")
-        guard data.count > Self.tagBytes else { throw .malformed("data") }
+        guard data.count > AES256GCM.tagBytes else { throw .malformed("data") }
     }
 
     /// Verifies the signature and decrypts the token; takes 1 to 3 ms.
@@ -112,13 +111,8 @@ package struct EncryptedPaymentToken: Sendable {
     func decrypt(with keys: [PaymentTokenKey]) throws(PaymentTokenDefect) -> DecryptedPaymentToken {
         guard let key = keys.first(where: { $0.publicKeyHash == publicKeyHash }) else { throw .unknownKey }
         guard let symmetric = key.symmetricKey(with: ephemeralKey) else { throw .sealed }
-        let text = Array(data.dropLast(Self.tagBytes))
-        var plain = [UInt8](repeating: 0, count: text.count)
-        // Sound: key, nonce and tag have 32, 16 and 16 bytes, and `plain` the size of `text`.
-        let status = unsafe balloon_open_gcm(
-            symmetric, [UInt8](repeating: 0, count: 16), text, text.count, Array(data.suffix(Self.tagBytes)),
-            &plain)
-        guard status == 1 else { throw .sealed }
+        let nonce = [UInt8](repeating: 0, count: AES256GCM.nonceBytes)
+        guard let plain = AES256GCM.open(data[...], key: symmetric, nonce: nonce) else { throw .sealed }
         return try DecryptedPaymentToken(plain)
     }
 

@@ -50,15 +50,9 @@ package struct PaymentTokenIssuer: Sendable {
                 .publicKey
         }
         guard let key = pair.symmetricKey(with: recipient) else { throw .paymentKeyRefused }
-        var text = [UInt8](repeating: 0, count: plain.count)
-        var tag = [UInt8](repeating: 0, count: Int(BALLOON_GCM_TAG_BYTES))
-        // Sound: key, nonce and tag have 32, 16 and 16 bytes, and `text` the size of `plain`.
-        guard
-            unsafe balloon_seal_gcm(
-                key, [UInt8](repeating: 0, count: 16), plain, plain.count, &text, &tag) == 1
-        else { throw .sealedTokenRefused }
+        let nonce = [UInt8](repeating: 0, count: AES256GCM.nonceBytes)
+        guard let data = AES256GCM.seal(plain, key: key, nonce: nonce) else { throw .sealedTokenRefused }
         let transactionID = Secret.random(byteCount: 32).bytes
-        let data = text + tag
         let signature = try sign(
             pair.publicKey + data + transactionID + applicationData, signedAt: seconds)
         return JSONWriter.object { writer in
