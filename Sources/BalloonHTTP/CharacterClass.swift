@@ -33,4 +33,12 @@ struct CharacterClass: Sendable {
 func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 
 @inline(__always)
-func isHexDigit(_ byte: UInt8) -> Bool { isDigit(byte) || (byte | 0x20) &- 0x61 < 6 }
+func isHexDigit(_ byte: UInt8) -> Bool { hexValue(byte) != nil }
+
+/// Returns the value of a hexadecimal digit in either case; nil for any other byte.
+@inline(__always)
+func hexValue(_ byte: UInt8) -> UInt8? {
+    if isDigit(byte) { return byte - 0x30 }
+    let letter = (byte | 0x20) &- 0x61
+    return letter < 6 ? letter + 10 : nil
+}

@@ -83,7 +83,7 @@ struct ChunkedDecoder: Sendable {
             // Sixteen digits hold any 64-bit length. The size is capped at 2^48 before each shift, so that it
             // cannot overflow; a capped size still exceeds every limit.
             guard digits < 16 else { throw .malformedChunk }
-            state = .size(min(size, 1 << 48) << 4 | digit, digits: digits + 1)
+            state = .size(min(size, 1 << 48) << 4 | Int(digit), digits: digits + 1)
             return
         }
         guard digits > 0 else { throw .malformedChunk }
@@ -167,10 +167,4 @@ private struct ChunkExtension: Sendable {
         }
         return true
     }
-}
-
-private func hexValue(_ byte: UInt8) -> Int? {
-    if isDigit(byte) { return Int(byte - 0x30) }
-    let letter = (byte | 0x20) &- 0x61
-    return letter < 6 ? Int(letter) + 10 : nil
 }

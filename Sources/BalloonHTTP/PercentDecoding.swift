@@ -20,8 +20,3 @@ func percentDecoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> St
     }
     return String(validating: decoded, as: UTF8.self)
 }
-
-private func hexValue(_ byte: UInt8) -> UInt8? {
-    guard isHexDigit(byte) else { return nil }
-    return isDigit(byte) ? byte - 0x30 : (byte | 0x20) - 0x61 + 10
-}
