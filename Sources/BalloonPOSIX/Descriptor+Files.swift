@@ -16,10 +16,7 @@ extension Descriptor {
         let flags = flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
         // Sound: the string lives during the call.
         let opened = Descriptor(owning: try uninterrupted("open") { unsafe Glibc.open(path, flags, mode) })
-        var status = stat()
-        // Sound: fstat fills the given value.
-        _ = try uninterrupted("fstat") { unsafe fstat(opened.raw, &status) }
-        switch status.st_mode & S_IFMT {
+        switch try FileStatus.read(of: opened.raw).st_mode & S_IFMT {
         case S_IFREG: return opened
         case S_IFDIR: throw SystemError("open", code: EISDIR)
         default: throw SystemError("open (not a regular file)", code: EINVAL)
@@ -32,7 +29,7 @@ extension Descriptor {
         while true {
             let room = min(65536, maximumBytes - bytes.count + 1)
             if try read(onto: &bytes, maximumBytes: room) == 0 { return bytes }
-            guard bytes.count <= maximumBytes else { throw SystemError("read", code: EFBIG) }
+            guard bytes.count <= maximumBytes else { throw .fileTooLarge }
         }
     }
 }

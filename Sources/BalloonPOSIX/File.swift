@@ -69,10 +69,7 @@ package final class File: Sendable {
 
     /// Whether the file is still the one at `path`; false after the path was renamed or replaced.
     package func isAt(_ path: String) -> Bool {
-        var own = stat()
-        var other = stat()
-        // Sound: fstat and stat fill the given values.
-        guard unsafe fstat(descriptor.raw, &own) == 0, unsafe stat(path, &other) == 0 else { return false }
+        guard let own = try? FileStatus.read(of: raw), let other = try? FileStatus.read(path) else { return false }
         return own.st_dev == other.st_dev && own.st_ino == other.st_ino
     }
 
@@ -130,31 +127,24 @@ package final class File: Sendable {
     package func dropCache() { posix_fadvise(descriptor.raw, 0, 0, POSIX_FADV_DONTNEED) }
 
     /// Returns the current size of the file.
-    package func sizeBytes() throws(SystemError) -> Int {
-        var status = stat()
-        // Sound: fstat fills the value it is given.
-        _ = try uninterrupted("fstat") { unsafe fstat(descriptor.raw, &status) }
-        return Int(status.st_size)
-    }
+    package func sizeBytes() throws(SystemError) -> Int { Int(try FileStatus.read(of: raw).st_size) }
 
     /// Reads `count` bytes from `offset`; fewer at the end of the file.
     package func read(at offset: Int, count: Int) throws(SystemError) -> [UInt8] {
-        var failure: SystemError?
-        // Sound: every read stays inside the buffer, and only read bytes count as initialized.
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            while filled < count {
-                let got = unsafe pread(
-                    descriptor.raw, buffer.baseAddress.map { unsafe $0 + filled }, count - filled,
-                    offset + filled)
-                if got > 0 { filled += got } else if got == 0 { break }
-                if got < 0, errno != EINTR {
-                    failure = SystemError("pread")
-                    break
+        try [UInt8](capacity: count) { span throws(SystemError) in
+            // Sound: every read stays inside the buffer, and only read bytes count as initialized.
+            try unsafe span.withUnsafeMutableBufferPointer { buffer, filled throws(SystemError) in
+                while filled < count {
+                    let done = filled
+                    let got = try uninterrupted("pread") {
+                        unsafe pread(
+                            raw, buffer.baseAddress.map { unsafe $0 + done }, count - done, offset + done)
+                    }
+                    if got == 0 { break }
+                    filled += got
                 }
             }
         }
-        if let failure { throw failure }
-        return bytes
     }
 
     /// Reads from `offset` into `buffer[position...]` until the buffer is full or the file ends.
@@ -182,13 +172,10 @@ package final class File: Sendable {
         return filled
     }
 
-    /// Reads the whole file.
-    package func readAll() throws(SystemError) -> [UInt8] { try read(at: 0, count: sizeBytes()) }
-
     /// Reads the whole file; throws `EFBIG` when it has more than `maximumBytes`.
-    package func readAll(maximumBytes: Int) throws(SystemError) -> [UInt8] {
+    package func readAll(maximumBytes: Int = .max) throws(SystemError) -> [UInt8] {
         let count = try sizeBytes()
-        guard count <= maximumBytes else { throw SystemError("read", code: EFBIG) }
+        guard count <= maximumBytes else { throw .fileTooLarge }
         return try read(at: 0, count: count)
     }
 }

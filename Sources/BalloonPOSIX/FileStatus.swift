@@ -44,4 +44,11 @@ package enum FileStatus {
         _ = try uninterrupted("stat") { unsafe stat(path, &status) }
         return status
     }
+
+    static func read(of descriptor: Int32) throws(SystemError) -> stat {
+        var status = stat()
+        // Sound: fstat fills the given value.
+        _ = try uninterrupted("fstat") { unsafe fstat(descriptor, &status) }
+        return status
+    }
 }

@@ -15,10 +15,9 @@ package enum StandardStream: Int32, Sendable {
 
     /// Whether the stream leads to systemd's journal: `JOURNAL_STREAM` names its device and inode (systemd.exec(5)).
     package func isJournal(_ variables: [String: String] = ProcessEnvironment.variables()) -> Bool {
-        guard let name = variables["JOURNAL_STREAM"] else { return false }
-        var status = stat()
-        // Sound: fstat fills the given value.
-        guard unsafe fstat(rawValue, &status) == 0 else { return false }
+        guard let name = variables["JOURNAL_STREAM"], let status = try? FileStatus.read(of: rawValue) else {
+            return false
+        }
         return name == "\(status.st_dev):\(status.st_ino)"
     }
 
