@@ -1,19 +1,12 @@
-import Glibc
+import BalloonPOSIX
 
 /// A file under `Tests/TestSupport/Fixtures`, read as a whole.
 public enum Fixture {
     /// The bytes of the fixture `name`, for example `messages/text.json`.
     public static func bytes(_ name: String) -> [UInt8] {
         let path = directory + "/" + name
-        guard let file = fopen(path, "rb") else { fatalError("no fixture at \(path)") }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65536)
-        while true {
-            let count = fread(&chunk, 1, chunk.count, file)
-            guard count > 0 else { return bytes }
-            bytes.append(contentsOf: chunk[..<count])
-        }
+        guard let bytes = try? File(path, for: .readingGiven).readAll() else { fatalError("no fixture at \(path)") }
+        return bytes
     }
 
     /// The folder that holds every fixture.
@@ -28,15 +21,7 @@ public enum Fixture {
 
     /// The names of the fixtures in `folder`, sorted.
     public static func names(in folder: String) -> [String] {
-        guard let stream = opendir(directory + "/" + folder) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if !name.hasPrefix(".") { names.append(name) }
-        }
-        return names.sorted()
+        let names = (try? Directory.names(in: directory + "/" + folder)) ?? []
+        return names.filter { !$0.hasPrefix(".") }
     }
 }

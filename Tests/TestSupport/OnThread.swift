@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import Dispatch
 
 /// Runs blocking code on a separate thread, because it must not block the threads that tasks of tests and
@@ -5,7 +6,5 @@ import Dispatch
 public func onThread<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue(label: "blocking").async { continuation.resume(with: Swift.Result { try body() }) }
-    }
+    try await DispatchQueue(label: "blocking").run(body)
 }

@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import Glibc
 
 /// A public JSON Schema validator, python3's package `jsonschema`, to compare our schemas with our code.
@@ -16,9 +17,7 @@ public enum SchemaValidator {
         let directory = TemporaryDirectory()
         let root = String(Fixture.directory.dropLast("Tests/TestSupport/Fixtures".count))
         let input = directory.file("lines")
-        guard let file = fopen(input, "w") else { throw ChildProcess.Failure.spawn(errno) }
-        fputs(lines.map { $0 + "\n" }.joined(), file)
-        fclose(file)
+        try AtomicFile.write(Array(lines.map { $0 + "\n" }.joined().utf8), to: input)
         let process = try ChildProcess(
             "/usr/bin/env",
             [
