@@ -14,7 +14,8 @@ extension HTTPRoute {
     private func requiring(
         _ rule: @escaping @Sendable () -> HostRule, else status: HTTPStatus, _ text: String
     ) -> HTTPRoute {
-        replacingHandlers { [makeHandlers] shard in
+        var route = self
+        route.makeHandlers = { [makeHandlers] shard in
             let handlers = makeHandlers(shard)
             return Handlers(
                 admit: { head in
@@ -22,5 +23,6 @@ extension HTTPRoute {
                     return handlers.admit?(head) ?? .admitted(mark: 0)
                 }, handle: handlers.handle)
         }
+        return route
     }
 }

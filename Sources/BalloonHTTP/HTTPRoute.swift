@@ -65,7 +65,7 @@ package struct HTTPRoute: Sendable {
     let template: PathTemplate?
     let body: Body
     let endBurst: (@Sendable () -> Void)?
-    private(set) var makeHandlers: @Sendable (_ shard: Int) -> Handlers
+    var makeHandlers: @Sendable (_ shard: Int) -> Handlers
 
     /// Creates a route; `path` is compared as bytes, and includes all paths below it when it ends in `/*`.
     ///
@@ -91,17 +91,6 @@ package struct HTTPRoute: Sendable {
         self.makeHandlers = makeHandlers
     }
 
-    /// Creates a route that admits every request, with a separate handler for each shard.
-    package init(
-        _ method: HTTPMethod, _ path: String, body: Body = .collected(maximumBytes: 0),
-        endBurst: (@Sendable () -> Void)? = nil,
-        makeHandler: @escaping @Sendable (_ shard: Int) -> HTTPHandler
-    ) {
-        self.init(
-            method, path, body: body, endBurst: endBurst,
-            makeHandlers: { Handlers(handle: makeHandler($0)) })
-    }
-
     /// Creates a route that admits every request, and whose handler has no state.
     package init(
         _ method: HTTPMethod, _ path: String, body: Body = .collected(maximumBytes: 0),
@@ -113,12 +102,5 @@ package struct HTTPRoute: Sendable {
     func matches(_ path: ArraySlice<UInt8>) -> Bool {
         if let template { return template.matches(path) }
         return isPrefix ? path.starts(with: self.path) : path.elementsEqual(self.path)
-    }
-
-    /// Returns the same route with other handlers.
-    func replacingHandlers(_ makeHandlers: @escaping @Sendable (_ shard: Int) -> Handlers) -> HTTPRoute {
-        var route = self
-        route.makeHandlers = makeHandlers
-        return route
     }
 }

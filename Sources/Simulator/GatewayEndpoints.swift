@@ -61,7 +61,7 @@ struct GatewayEndpoints: Sendable {
     ) -> HTTPRoute {
         HTTPRoute(method, path, body: .collected(maximumBytes: maximumBytes)) { _ in
             let bearer = BearerCheck(mspID: gateway.mspID, secret: gateway.secret)
-            return { request, responder in
+            return HTTPRoute.Handlers { request, responder in
                 let (at, began) = (Timestamp.now(), ContinuousClock.now)
                 let misbehaviour = gateway.begin(endpoint)
                 let record = { @Sendable (response: HTTPResponse?) in

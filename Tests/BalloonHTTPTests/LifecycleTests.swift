@@ -139,7 +139,7 @@ import Testing
     @Test func `each shard has its own handler`() async throws {
         let route = HTTPRoute(.get, "/") { shard in
             var served = 0
-            return { _, _ in
+            return HTTPRoute.Handlers { _, _ in
                 served += 1
                 return HTTPResponse(.ok, text: "\(shard) \(served)")
             }

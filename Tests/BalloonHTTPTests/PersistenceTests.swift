@@ -30,8 +30,8 @@ import Testing
                 }
                 for responder in responders { responder.respond(HTTPResponse(.ok)) }
             },
-            makeHandler: { _ in
-                { _, responder in
+            makeHandlers: { _ in
+                HTTPRoute.Handlers { _, responder in
                     waiting.withLock { $0.append(responder) }
                     return nil
                 }
