@@ -28,7 +28,7 @@ final class TLSPeer: Sendable {
     ) {
         let (stream, continuation) = AsyncStream.makeStream(of: Seen.self)
         connections = stream
-        (listener, port) = listenOnLoopback()
+        (listener, port) = loopbackSocket(backlog: 16)
         DispatchQueue(label: "tls-peer").async { [listener] in
             guard let context = SSL_CTX_new(TLS_server_method()) else { return }
             let folder = Fixture.directory + "/tls/"
@@ -126,19 +126,4 @@ private func select(
         position += 1 + size
     }
     return SSL_TLSEXT_ERR_NOACK
-}
-
-private func listenOnLoopback() -> (descriptor: Int32, port: UInt16) {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-            bind(listener, pointer, length) | listen(listener, 16) | getsockname(listener, pointer, &length)
-        }
-    }
-    precondition(status == 0, "no loopback port")
-    return (listener, UInt16(bigEndian: address.sin_port))
 }

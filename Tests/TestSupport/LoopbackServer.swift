@@ -40,7 +40,7 @@ public final class LoopbackServer: Sendable {
     /// A server that answers each request with `act`; `greeting` is sent before any request.
     public init(greeting: String = "", _ act: @escaping @Sendable (Request) -> Action) {
         (closed, closings) = AsyncStream.makeStream()
-        (listener, port) = Self.listen()
+        (listener, port) = loopbackSocket(backlog: 128)
         DispatchQueue(label: "accept").async { [listener, closings] in
             var connection = 0
             while true {
@@ -65,22 +65,6 @@ public final class LoopbackServer: Sendable {
     /// An address of this server.
     public func url(_ path: String = "/", scheme: String = "http") -> String {
         "\(scheme)://127.0.0.1:\(port)\(path)"
-    }
-
-    private static func listen() -> (descriptor: Int32, port: UInt16) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let status = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(listener, pointer, length) | Glibc.listen(listener, 128)
-                    | getsockname(listener, pointer, &length)
-            }
-        }
-        precondition(status == 0, "no loopback port")
-        return (listener, UInt16(bigEndian: address.sin_port))
     }
 
     private static func serve(_ descriptor: Int32, _ connection: Int, _ act: (Request) -> Action) {
