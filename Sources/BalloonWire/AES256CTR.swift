@@ -5,7 +5,7 @@ internal import COpenSSL
 /// Encrypting and decrypting are the same operation. The mode has no authentication: every key decrypts to
 /// some plain text. The counter may start at zero only because each key encrypts a single plain text (Apple
 /// Business Chat API, "Encrypting an Attachment").
-@safe package struct AES256CTR: ~Copyable {
+@safe package final class AES256CTR {
     private let context: OpaquePointer?
 
     /// Creates a cipher at the start of its key stream; throws `WireError.keyLength` unless `key` has 32
@@ -27,7 +27,7 @@ internal import COpenSSL
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
     /// Encrypts or decrypts `bytes` in place; the key stream continues where the previous call ended.
-    package mutating func apply(to bytes: inout [UInt8]) {
+    package func apply(to bytes: inout [UInt8]) {
         // OpenSSL counts the bytes of one call in a C int, so longer input needs several calls.
         var start = 0
         while start < bytes.count {

@@ -24,7 +24,7 @@ extension GatewayClient {
             throw .lengthMismatch(expectedBytes: expected, actualBytes: payload.count)
         }
         do {
-            var cipher = try AES256CTR(key: stored.key.secret)
+            let cipher = try AES256CTR(key: stored.key.secret)
             cipher.apply(to: &payload)
         } catch {
             throw .referenceMalformed(field: "key")

@@ -114,7 +114,7 @@ extension ContentSource {
     func encrypted(with key: AttachmentKey) -> ContentSource {
         ContentSource(sizeBytes: sizeBytes) {
             let reader = try open()
-            let cipher = try CipherStream(key)
+            let cipher = try AES256CTR(key: key.secret)
             return { maximumBytes in
                 var piece = try reader(maximumBytes)
                 cipher.apply(to: &piece)

@@ -34,7 +34,7 @@ final class IncomingFile: Sendable {
     /// Each attempt to download starts with an empty file.
     var sink: ContentSink {
         ContentSink { [self] in
-            let cipher = try CipherStream(key)
+            let cipher = try AES256CTR(key: key.secret)
             try begin()
             return { [self] piece in
                 let ciphertext = piece

@@ -149,7 +149,7 @@ package struct SimulatedCustomer: Sendable {
             method: "POST", url: place["upload-url"]?.string ?? "", timeout: .seconds(600),
             allowsPlainHTTP: true)
         upload.source = ContentSource(sizeBytes: sizeBytes) {
-            let cipher = try CipherStream(key)
+            let cipher = try AES256CTR(key: key.secret)
             var position = 0
             return { maximumBytes in
                 var piece = try file.read(at: position, count: maximumBytes)

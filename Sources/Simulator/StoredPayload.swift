@@ -24,7 +24,7 @@ struct StoredPayload: Sendable {
     init(_ payload: SimulatedPayload) throws(WireError) {
         let key = AttachmentKey()
         var bytes = payload.encode()
-        var cipher = try AES256CTR(key: key.secret)
+        let cipher = try AES256CTR(key: key.secret)
         cipher.apply(to: &bytes)
         let checksum = AttachmentChecksum()
         checksum.append(bytes)

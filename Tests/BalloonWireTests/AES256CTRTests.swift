@@ -29,7 +29,7 @@ private struct AttachmentVectors: Decodable {
         for vector in vectors {
             for field in [vector.keyField, vector.keyFieldUpper] {
                 var bytes = try Hex.decode(vector.ciphertextHex)
-                var cipher = try AES256CTR(key: AttachmentKey(field: field).secret)
+                let cipher = try AES256CTR(key: AttachmentKey(field: field).secret)
                 cipher.apply(to: &bytes)
                 #expect(Hex.encode(bytes) == vector.plaintextHex)
             }
@@ -40,7 +40,7 @@ private struct AttachmentVectors: Decodable {
         let vector = try #require(vectors.last)
         let plain = try Hex.decode(vector.plaintextHex)
         for partBytes in 1...plain.count {
-            var cipher = try AES256CTR(key: AttachmentKey(field: vector.keyField).secret)
+            let cipher = try AES256CTR(key: AttachmentKey(field: vector.keyField).secret)
             var encrypted: [UInt8] = []
             for start in stride(from: 0, to: plain.count, by: partBytes) {
                 var part = Array(plain[start..<min(start + partBytes, plain.count)])

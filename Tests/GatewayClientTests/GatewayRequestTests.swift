@@ -102,7 +102,7 @@ import Testing
         let key = AttachmentKey()
         var file = GzipCompressor().compress(plain)
         let compressed = file
-        var cipher = try AES256CTR(key: key.secret)
+        let cipher = try AES256CTR(key: key.secret)
         cipher.apply(to: &file)
         let json = """
             {"url": "u", "owner": "o", "signature": "81", "size": "\(file.count)", "key": "\(key.field)"}

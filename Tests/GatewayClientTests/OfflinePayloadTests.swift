@@ -79,7 +79,7 @@ import Testing
         let reference = try test.reference()
         let key = try AttachmentKey(field: reference.key)
         var payload = GzipCompressor().compress(Self.list(["NSKeyedArchiver", Self.query]))
-        var cipher = try AES256CTR(key: key.secret)
+        let cipher = try AES256CTR(key: key.secret)
         cipher.apply(to: &payload)
         test.gateway.misbehave(at: .blob, .body(payload))
         test.gateway.misbehave(at: .decodePayload, .answer(.badRequest), times: 2)

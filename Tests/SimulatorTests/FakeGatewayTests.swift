@@ -233,7 +233,7 @@ import Testing
             var file = try await test.ask("GET", String(url.dropFirst(test.origin.count)), bearer: "").body
             #expect(file.count == reference.sizeBytes)
             #expect(Hex.encode(mmcsChecksum(of: file)) == reference.signature)
-            var cipher = try AES256CTR(key: AttachmentKey(field: reference.key).secret)
+            let cipher = try AES256CTR(key: AttachmentKey(field: reference.key).secret)
             cipher.apply(to: &file)
             let fields = ["source-id": "b", "bid": Interaction.businessExtension]
             let decoded = try await test.ask("POST", "/v1/decodePayload", fields, body: file)

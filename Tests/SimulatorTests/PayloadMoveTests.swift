@@ -24,7 +24,7 @@ import Testing
         let url = try #require(JSONDocument(address.body).root["download-url"]?.string)
         var file = try await test.ask("GET", String(url.dropFirst(test.origin.count))).body
         #expect(file.count == reference.sizeBytes)
-        var cipher = try AES256CTR(key: AttachmentKey(field: reference.key).secret)
+        let cipher = try AES256CTR(key: AttachmentKey(field: reference.key).secret)
         cipher.apply(to: &file)
         let answer = try await test.ask(
             "POST", "/v1/decodePayload", ["source-id": "b", "bid": reference.bid], body: file)
