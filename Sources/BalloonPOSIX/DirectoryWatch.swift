@@ -23,9 +23,7 @@ package final class DirectoryWatch {
         wanted: @escaping @Sendable (String) -> Bool = { _ in true }, changed: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         let descriptor = OwnedDescriptor(
-            Descriptor(
-                owning: try uninterrupted("inotify_init1") { inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) })
-        )
+            owning: try uninterrupted("inotify_init1") { inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)) })
         for path in paths {
             // Sound: the string lives for the call.
             _ = try uninterrupted("inotify_add_watch") {

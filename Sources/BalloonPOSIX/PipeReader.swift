@@ -18,23 +18,15 @@ package final class PipeReader: Sendable {
     private let take: @Sendable ([UInt8]) -> Void
     private let state: Mutex<State>
 
-    /// The descriptor of a pipe before its reader is created.
-    package struct Source: Sendable {
-        fileprivate let descriptor: OwnedDescriptor
-
-        /// Takes ownership of `raw`, which must be non-blocking.
-        package init(owning raw: Int32) { descriptor = OwnedDescriptor(Descriptor(owning: raw)) }
-    }
-
-    /// Reads from `source`; `take` receives the bytes, and an empty array at the end.
+    /// Reads from `descriptor`, which must be non-blocking; `take` receives the bytes, and an empty array at the end.
     package init(
-        _ source: Source, queue: DispatchQueue, loop: DescriptorLoop,
+        _ descriptor: OwnedDescriptor, queue: DispatchQueue, loop: DescriptorLoop,
         take: @escaping @Sendable ([UInt8]) -> Void
     ) throws(SystemError) {
         self.queue = queue
         self.loop = loop
         self.take = take
-        state = Mutex(State(descriptor: source.descriptor))
+        state = Mutex(State(descriptor: descriptor))
         try wait()
     }
 

@@ -25,7 +25,7 @@ package final class PipeWriter: Sendable {
         self.queue = queue
         self.loop = loop
         self.maximumPendingBytes = maximumPendingBytes
-        state = Mutex(State(descriptor: OwnedDescriptor(Descriptor(owning: raw))))
+        state = Mutex(State(descriptor: OwnedDescriptor(owning: raw)))
     }
 
     /// Writes `bytes` now or when the pipe has room; returns false when the pipe is closed or broken, or the

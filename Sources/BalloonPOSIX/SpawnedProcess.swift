@@ -55,8 +55,7 @@ package final class SpawnedProcess: Sendable {
         let error = try Pipe()
         let id = try spawn(program, input.read.raw, output.write.raw, error.write.raw)
         do throws(SystemError) {
-            let watch = OwnedDescriptor(
-                Descriptor(owning: try uninterrupted("pidfd_open") { pidfd_open(id, 0) }))
+            let watch = OwnedDescriptor(owning: try uninterrupted("pidfd_open") { pidfd_open(id, 0) })
             _ = try loop.wait(for: watch.raw, .readable, on: queue) {
                 // Kill the group before reaping: as long as the process is a zombie, the id of its group
                 // cannot be reused.
@@ -125,23 +124,6 @@ package final class SpawnedProcess: Sendable {
         }
         guard status == 0 else { throw SystemError("posix_spawn", code: status) }
         return id
-    }
-}
-
-/// A descriptor shared by several closures.
-final class OwnedDescriptor: Sendable {
-    private let descriptor: Descriptor
-    var raw: Int32 { descriptor.raw }
-    init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
-
-    func read(_ maximumBytes: Int) throws(SystemError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        _ = try descriptor.read(onto: &bytes, maximumBytes: maximumBytes)
-        return bytes
-    }
-
-    func write(_ bytes: [UInt8], from offset: Int) throws(SystemError) -> Int {
-        try descriptor.write(bytes, from: offset)
     }
 }
 

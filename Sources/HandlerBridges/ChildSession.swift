@@ -109,7 +109,7 @@ package actor ChildSession {
         do throws(SystemError) {
             // From here on these values close the descriptors, even if watching them fails.
             let (output, errors) = (
-                PipeReader.Source(owning: streams.output), PipeReader.Source(owning: streams.error)
+                OwnedDescriptor(owning: streams.output), OwnedDescriptor(owning: streams.error)
             )
             self.output = try PipeReader(output, queue: queue, loop: loop) { bytes in
                 self.assumeIsolated { $0.take(bytes) }

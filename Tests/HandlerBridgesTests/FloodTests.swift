@@ -23,7 +23,7 @@ struct FloodTests {
         let loop = try DescriptorLoop()
         let (pieces, piece) = AsyncStream.makeStream(of: [UInt8].self)
         let reader = try PipeReader(
-            PipeReader.Source(owning: ends[0]), queue: DispatchQueue(label: "test"), loop: loop
+            OwnedDescriptor(owning: ends[0]), queue: DispatchQueue(label: "test"), loop: loop
         ) { piece.yield($0) }
         let writer = Descriptor(owning: ends[1])
         let begun = ContinuousClock.now
