@@ -9,7 +9,13 @@ public final class EventCollector<Event: Sendable>: Sendable {
         let continuation: CheckedContinuation<Event?, Never>
     }
 
-    private let state = Mutex<(events: [Event], waiters: [Waiter])>(([], []))
+    private struct State {
+        var events: [Event] = []
+        var waiters: [Waiter] = []
+        var isFinished = false
+    }
+
+    private let state = Mutex(State())
     private let lastID = Atomic(0)
 
     /// Creates a collector without events.
@@ -34,23 +40,27 @@ public final class EventCollector<Event: Sendable>: Sendable {
         for waiter in ready { waiter.continuation.resume(returning: event) }
     }
 
-    /// Waits for an event that `wanted` accepts; calls `wanted` once for each event, so that it may count.
+    /// Resumes all waiters with nil, because no further event follows.
+    func finish() {
+        let waiters = state.withLock { state in
+            state.isFinished = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: nil) }
+    }
+
+    /// Waits for an event that `wanted` accepts, among the events so far and later ones.
     ///
-    /// When there is none within ``WaitLimit``, the test fails and the result is nil.
+    /// Calls `wanted` once for each event, so that it may count. When there is none within ``WaitLimit``, the test
+    /// fails and the result is nil.
     @discardableResult
     public func first(
-        at location: SourceLocation, where wanted: @escaping @Sendable (Event) -> Bool
+        _ location: SourceLocation = #_sourceLocation, where wanted: @escaping @Sendable (Event) -> Bool
     ) async -> Event? {
         let id = lastID.add(1, ordering: .relaxed).newValue
         let event = await WaitLimit.apply(expire: { [weak self] in self?.expire(id) }) {
-            await withCheckedContinuation { continuation in
-                let event = state.withLock { state -> Event? in
-                    if let event = state.events.first(where: wanted) { return event }
-                    state.waiters.append(Waiter(id: id, wanted: wanted, continuation: continuation))
-                    return nil
-                }
-                if let event { continuation.resume(returning: event) }
-            }
+            await wait(as: id, for: wanted)
         }
         if event == nil {
             Issue.record(
@@ -60,12 +70,31 @@ public final class EventCollector<Event: Sendable>: Sendable {
         return event
     }
 
-    /// Waits for `count` events that `wanted` accepts, like ``first(at:where:)``.
+    /// Waits for an event like ``first(_:where:)``, without a time limit; returns nil after ``finish()``.
+    func firstUntilFinish(where wanted: @escaping @Sendable (Event) -> Bool) async -> Event? {
+        await wait(as: lastID.add(1, ordering: .relaxed).newValue, for: wanted)
+    }
+
+    private func wait(as id: Int, for wanted: @escaping @Sendable (Event) -> Bool) async -> Event? {
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                let event = state.events.first(where: wanted)
+                if event != nil || state.isFinished {
+                    continuation.resume(returning: event)
+                } else {
+                    state.waiters.append(Waiter(id: id, wanted: wanted, continuation: continuation))
+                }
+            }
+        }
+    }
+
+    /// Waits for `count` events that `wanted` accepts, like ``first(_:where:)``.
     public func count(
-        _ count: Int, at location: SourceLocation, where wanted: @escaping @Sendable (Event) -> Bool
+        _ count: Int, _ location: SourceLocation = #_sourceLocation,
+        where wanted: @escaping @Sendable (Event) -> Bool
     ) async {
         let seen = Mutex(0)
-        await first(at: location) { event in
+        await first(location) { event in
             guard wanted(event) else { return false }
             return seen.withLock { seen in
                 seen += 1

@@ -1,39 +1,14 @@
 public import Logging
-public import Testing
 
-/// Collects every log line of a test, so that it can check for required and forbidden lines.
-public final class LogCollector: Sendable {
-    private let collector = EventCollector<String>()
+/// Collects every log line of a test, message and metadata in one string each.
+public typealias LogCollector = EventCollector<String>
 
-    /// Creates a collector without lines.
-    public init() {}
-
+extension EventCollector where Event == String {
     /// A logger at trace level that writes to this collector.
-    public var logger: Logger {
-        Logger(label: "test") { _ in CollectingHandler(collector: collector) }
-    }
+    public var logger: Logger { Logger(label: "test") { _ in CollectingHandler(collector: self) } }
 
-    /// Every line so far, message and metadata in one string each.
-    public var lines: [String] { collector.events }
-
-    /// Waits for a line that `wanted` accepts, among the lines so far and later ones.
-    ///
-    /// Calls `wanted` once for each line, so that it may count.
-    ///
-    /// The test fails when there is none within ``WaitLimit``.
-    public func first(
-        _ location: SourceLocation = #_sourceLocation, where wanted: @escaping @Sendable (String) -> Bool
-    ) async {
-        await collector.first(at: location, where: wanted)
-    }
-
-    /// Waits until `wanted` has accepted `count` lines, like ``first(_:where:)``.
-    public func count(
-        _ count: Int, _ location: SourceLocation = #_sourceLocation,
-        where wanted: @escaping @Sendable (String) -> Bool
-    ) async {
-        await collector.count(count, at: location, where: wanted)
-    }
+    /// Every line so far.
+    public var lines: [String] { events }
 }
 
 private struct CollectingHandler: LogHandler {

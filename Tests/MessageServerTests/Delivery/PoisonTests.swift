@@ -72,6 +72,6 @@ private final class PoisonedHandler: TextHandler {
     }
 
     func waitForTheLastAttempt(_ location: SourceLocation = #_sourceLocation) async {
-        await poisoned.count(Self.lastAttempt, at: location) { _ in true }
+        await poisoned.count(Self.lastAttempt, location) { _ in true }
     }
 }

@@ -1,6 +1,7 @@
 import BusinessMessages
 import HandlerKit
 import ServerTestSupport
+import TestSupport
 import Testing
 
 @testable import MessageServer

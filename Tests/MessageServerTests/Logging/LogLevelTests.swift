@@ -124,7 +124,7 @@ import Testing
         let server = try await ServerUnderTest(handler)
         let customer = server.customer()
         #expect(try await customer.post(customer.message(.text)).status == 200)
-        let parent = await handler.traces.first(at: #_sourceLocation) { _ in true }
+        let parent = await handler.traces.first { _ in true }
         let trace = String(try #require(parent).dropFirst(3).prefix(32))
         await server.log.first { $0.contains("message accepted") && $0.contains("trace_id=\(trace)") }
         await server.log.first { $0.contains("delivery handled") && $0.contains("trace_id=\(trace)") }

@@ -20,6 +20,6 @@ final class BlockingHandler: TextHandler {
 
     /// Waits until this many texts block; the test fails when they do not within ``WaitLimit``.
     func waitForBlocked(_ count: Int, _ location: SourceLocation = #_sourceLocation) async {
-        await blocked.count(count, at: location) { _ in true }
+        await blocked.count(count, location) { _ in true }
     }
 }
