@@ -1,3 +1,4 @@
+import BalloonPOSIX
 import Dispatch
 public import Glibc
 import Synchronization
@@ -16,7 +17,7 @@ public final class ChildProcess: Sendable {
 
     /// The process's id, also that of its process group.
     public let id: pid_t
-    private let output = Output()
+    private let output = EventCollector<String>()
     private let end: End
 
     /// Starts `path` with an empty standard input; standard error is merged into the output unless
@@ -39,8 +40,7 @@ public final class ChildProcess: Sendable {
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-        let own = CommandLine.environment
-        let variables = (environment ?? own).map { "\($0)=\($1)" }
+        let variables = (environment ?? ProcessEnvironment.variables()).map { "\($0)=\($1)" }
         var process: pid_t = 0
         let status = withCStrings([path] + arguments) { arguments in
             withCStrings(variables) { variables in
@@ -55,7 +55,8 @@ public final class ChildProcess: Sendable {
         id = process
         end = End(process)
         // Neither closure retains this value, so that its `deinit` can kill the process.
-        DispatchQueue(label: "child.output").async { [output, descriptor = ends[0]] in output.read(descriptor)
+        DispatchQueue(label: "child.output").async { [output, descriptor = ends[0]] in
+            readLines(of: descriptor, into: output)
         }
         DispatchQueue(label: "child.end").async { [end] in end.reap() }
     }
@@ -66,11 +67,11 @@ public final class ChildProcess: Sendable {
     public var hasEnded: Bool { end.hasEnded }
 
     /// Every whole line so far.
-    public var lines: [String] { output.lines }
+    public var lines: [String] { output.events }
 
     /// Waits until the output has ended, at most for ``WaitLimit``, and returns every line.
     public func allLines() async -> [String] {
-        _ = await killingLate { await output.line { _ in false } }
+        _ = await killingLate { await output.firstUntilFinish { _ in false } }
         return lines
     }
 
@@ -80,7 +81,7 @@ public final class ChildProcess: Sendable {
     /// the output.
     @discardableResult
     public func line(where wanted: @escaping @Sendable (String) -> Bool) async throws -> String {
-        guard let line = await killingLate({ await output.line(where: wanted) }) else {
+        guard let line = await killingLate({ await output.firstUntilFinish(where: wanted) }) else {
             throw Failure.ended(output: lines)
         }
         return line
@@ -103,100 +104,37 @@ public final class ChildProcess: Sendable {
     }
 }
 
-/// The lines that a process wrote.
-private final class Output: Sendable {
-    private struct State {
-        var lines: [String] = []
-        var partial: [UInt8] = []
-        var hasEnded = false
-        var waiters:
-            [(position: Int, wanted: @Sendable (String) -> Bool, resume: @Sendable (String?) -> Void)] = []
-    }
-
-    private let state = Mutex(State())
-
-    var lines: [String] { state.withLock { $0.lines } }
-
-    func line(where wanted: @escaping @Sendable (String) -> Bool) async -> String? {
-        await withCheckedContinuation { (continuation: CheckedContinuation<String?, Never>) in
-            state.withLock { state in
-                if let line = state.lines.first(where: wanted) {
-                    continuation.resume(returning: line)
-                } else if state.hasEnded {
-                    continuation.resume(returning: nil)
-                } else {
-                    state.waiters.append((state.lines.count, wanted, { continuation.resume(returning: $0) }))
-                }
-            }
+/// Adds each line of a pipe to `lines` until the pipe ends, and takes ownership of its descriptor.
+private func readLines(of raw: Int32, into lines: EventCollector<String>) {
+    let descriptor = Descriptor(owning: raw)
+    var partial: [UInt8] = []
+    // A read error ends the output.
+    while (try? descriptor.read(onto: &partial, maximumBytes: 65536)) ?? 0 > 0 {
+        while let feed = partial.firstIndex(of: 0x0A) {
+            lines.append(String(decoding: partial[..<feed], as: UTF8.self))
+            partial.removeFirst(feed + 1)
         }
     }
-
-    func read(_ descriptor: Int32) {
-        var chunk = [UInt8](repeating: 0, count: 65536)
-        while true {
-            let count = Glibc.read(descriptor, &chunk, chunk.count)
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { break }
-            take(chunk[..<count])
-        }
-        close(descriptor)
-        let waiters = state.withLock { state in
-            if !state.partial.isEmpty { state.lines.append(String(decoding: state.partial, as: UTF8.self)) }
-            state.hasEnded = true
-            let line = state.lines
-            defer { state.waiters = [] }
-            return state.waiters.map { waiter in
-                (waiter.resume, line.dropFirst(waiter.position).first(where: waiter.wanted))
-            }
-        }
-        for (resume, line) in waiters { resume(line) }
-    }
-
-    private func take(_ bytes: ArraySlice<UInt8>) {
-        let ready = state.withLock { state in
-            state.partial += bytes
-            while let feed = state.partial.firstIndex(of: 0x0A) {
-                state.lines.append(String(decoding: state.partial[..<feed], as: UTF8.self))
-                state.partial.removeFirst(feed + 1)
-            }
-            var ready: [(@Sendable (String?) -> Void, String)] = []
-            let lines = state.lines
-            state.waiters.removeAll { waiter in
-                guard let line = lines.dropFirst(waiter.position).first(where: waiter.wanted) else {
-                    return false
-                }
-                ready.append((waiter.resume, line))
-                return true
-            }
-            return ready
-        }
-        for (resume, line) in ready { resume(line) }
-    }
+    if !partial.isEmpty { lines.append(String(decoding: partial, as: UTF8.self)) }
+    lines.finish()
 }
 
 /// The end of a process.
 private final class End: Sendable {
     private let id: pid_t
-    private let state = Mutex<(status: Int32?, waiters: [CheckedContinuation<Int32, Never>])>((nil, []))
+    private let isReaped = Mutex(false)
+    private let statuses = EventCollector<Int32>()
 
     init(_ id: pid_t) { self.id = id }
 
-    func wait() async -> Int32 {
-        await withCheckedContinuation { continuation in
-            let status = state.withLock { state -> Int32? in
-                if state.status == nil { state.waiters.append(continuation) }
-                return state.status
-            }
-            if let status { continuation.resume(returning: status) }
-        }
-    }
+    func wait() async -> Int32 { await statuses.firstUntilFinish { _ in true } ?? -1 }
 
-    var hasEnded: Bool { state.withLock { $0.status != nil } }
+    var hasEnded: Bool { isReaped.withLock { $0 } }
 
     /// Sends a signal unless the process has ended.
     func send(_ number: Int32, to target: pid_t) {
         // The id stays valid until the process is reaped, which happens under the same lock.
-        state.withLock { if $0.status == nil { kill(target, number) } }
+        isReaped.withLock { if !$0 { kill(target, number) } }
     }
 
     /// Reaps the process as soon as it ends, whether or not the test waits for it.
@@ -206,15 +144,13 @@ private final class End: Sendable {
     func reap() {
         var information = siginfo_t()
         while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
-        let (code, waiters) = state.withLock { state in
+        let status = isReaped.withLock { isReaped in
             var status: Int32 = 0
             while waitpid(id, &status, 0) < 0, errno == EINTR {}
-            let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
-            state.status = code
-            defer { state.waiters = [] }
-            return (code, state.waiters)
+            isReaped = true
+            return status
         }
-        for waiter in waiters { waiter.resume(returning: code) }
+        statuses.append(status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F))
     }
 }
 
@@ -225,21 +161,6 @@ public var buildDirectory: String {
     let bytes = path.prefix(max(0, count)).map(UInt8.init(truncatingIfNeeded:))
     let executable = String(decoding: bytes, as: UTF8.self)
     return String(executable[..<(executable.lastIndex(of: "/") ?? executable.startIndex)])
-}
-
-extension CommandLine {
-    /// The environment of the tests' own process.
-    fileprivate static var environment: [String: String] {
-        var variables: [String: String] = [:]
-        var entry = environ
-        while let text = entry.pointee {
-            let parts = String(cString: text).split(
-                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
-            entry += 1
-        }
-        return variables
-    }
 }
 
 private func withCStrings<Result>(
