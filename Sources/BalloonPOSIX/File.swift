@@ -69,7 +69,9 @@ package final class File: Sendable {
 
     /// Whether the file is still the one at `path`; false after the path was renamed or replaced.
     package func isAt(_ path: String) -> Bool {
-        guard let own = try? FileStatus.read(of: raw), let other = try? FileStatus.read(path) else { return false }
+        guard let own = try? FileStatus.read(of: raw), let other = try? FileStatus.read(path) else {
+            return false
+        }
         return own.st_dev == other.st_dev && own.st_ino == other.st_ino
     }
 

@@ -40,7 +40,8 @@ public struct TestMessage: Sendable {
         let item = JSONObject(["identifier": identifier, "title": title ?? identifier])
         return TestMessage(data: [
             "quick-reply": JSONObject([
-                "summaryText": "Which?", "selectedIdentifier": identifier, "selectedIndex": 0, "items": [item],
+                "summaryText": "Which?", "selectedIdentifier": identifier, "selectedIndex": 0,
+                "items": [item],
             ])
         ])
     }

@@ -90,7 +90,7 @@ enum ConversationRendering {
             ])
             writer.line(author: line.author)
             writer.field("message", line.message)
-            if withFiles, !line.files.isEmpty { writer.files(line.files) }
+            if withFiles, !line.files.isEmpty { writer.fields(["files": line.files]) }
         }
     }
 }

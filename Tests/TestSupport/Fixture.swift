@@ -5,7 +5,9 @@ public enum Fixture {
     /// The bytes of the fixture `name`, for example `messages/text.json`.
     public static func bytes(_ name: String) -> [UInt8] {
         let path = directory + "/" + name
-        guard let bytes = try? File(path, for: .readingGiven).readAll() else { fatalError("no fixture at \(path)") }
+        guard let bytes = try? File(path, for: .readingGiven).readAll() else {
+            fatalError("no fixture at \(path)")
+        }
         return bytes
     }
 

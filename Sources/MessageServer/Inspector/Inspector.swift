@@ -137,7 +137,8 @@ package final class Inspector: Sendable {
         return HTTPRoute(method, path, body: route.body.received) { _ in
             HTTPRoute.Handlers(
                 admit: { head in
-                    self.problem(of: head, needsToken: true).map { .refused(Self.answer($0)) } ?? .admitted(mark: 0)
+                    self.problem(of: head, needsToken: true).map { .refused(Self.answer($0)) }
+                        ?? .admitted(mark: 0)
                 },
                 handle: { request, responder in self.answer(request, route, responder) })
         }

@@ -70,7 +70,8 @@ struct ConversationRecovery: Sendable {
                 case .unavailable(_, let reason) where reason.isForbidden:
                     // Only an operator can make this file accessible; checkpoints do not wait for that.
                     do throws(StoreError) {
-                        try partition.withPool { pool throws(StoreError) in _ = try pool.add(name.path, error) }
+                        try partition.withPool { pool throws(StoreError) in _ = try pool.add(name.path, error)
+                        }
                     } catch { failure = failure ?? error }
                 default: failure = failure ?? error
                 }
