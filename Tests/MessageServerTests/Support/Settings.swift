@@ -1,3 +1,5 @@
+import BalloonWire
+
 @testable import MessageServer
 
 extension CurrentConfiguration {
