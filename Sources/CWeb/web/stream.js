@@ -123,10 +123,11 @@ export class LiveState extends EventTarget {
   async #connect() {
     const attempt = new AbortController();
     const stop = () => attempt.abort();
+    this.signal.addEventListener("abort", stop);
     let timer = setTimeout(stop, silence);
     try {
       const answer = await this.api.send("GET", this.#path, {
-        signal: AbortSignal.any([attempt.signal, this.signal]),
+        signal: attempt.signal,
         headers: { Accept: "text/event-stream", ...(this.#lastID ? { "Last-Event-ID": this.#lastID } : {}) },
       });
       // Without the id of an event to resume after, events during the interruption are missed.
@@ -148,6 +149,7 @@ export class LiveState extends EventTarget {
     } finally {
       clearTimeout(timer);
       stop();
+      this.signal.removeEventListener("abort", stop);
     }
   }
 
