@@ -23,7 +23,7 @@ export function withFiles(chosen, files, notify) {
 export async function attachmentsOf(files, session) {
   const attachments = [];
   for (const file of files) {
-    attachments.push({ name: file.name, ...(file.size > inlineFileBytes ? { file: await session.keepFile(file) } : { data: new Uint8Array(await file.arrayBuffer()).toBase64() }) });
+    attachments.push({ name: file.name, ...(file.size > inlineFileBytes ? { file: await session.keepFile(file) } : { data: await base64(file) }) });
   }
   return attachments;
 }
@@ -35,4 +35,12 @@ export function askReaction(place) {
 
 export function confirmDelete() {
   return confirm("Delete the conversation?", "Messages then posts “close” to the business, which may not write again before the customer does.", "Delete", { isDanger: true });
+}
+
+/// A file in base64; its bytes are taken in parts, because a call has a limited number of arguments.
+async function base64(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = "";
+  for (let start = 0; start < bytes.length; start += 0x8000) text += String.fromCharCode(...bytes.subarray(start, start + 0x8000));
+  return btoa(text);
 }
