@@ -68,6 +68,7 @@ class Tests(Suite):
             page.wait("the unread count", "document.title.startsWith('(1)')")
             self.open(page, "andoff")
             page.see("Waits for a person")
+            assert page.script("return document.querySelector('.row[aria-current=true]').innerText.includes('andoff')")
         assert not ana.script("return document.title").startswith("(")
         ana.press_button("Claim")
         ana.see("You have this conversation")

@@ -554,6 +554,7 @@ class Tests(DeviceSuite):
         page.click("a.stage")
         page.see("Delivery 57")
         assert page.script("return location.hash") == "#/d/57"
+        page.wait("the marked story", "document.querySelector('.story-head[aria-current=true]')")
         for text in ["/locale", "is no locale", "Attempt 1: failed, exit code 1", "Traceback", "Good day", "Gateway: status 503"]:
             page.see(text)
         # The rule is beside the line that it is about.

@@ -69,6 +69,11 @@ export function moveFocus(event, rows) {
   next.focus();
 }
 
+/// Marks a node as the current one of its list, or not. Firefox before 119 does not reflect `ariaCurrent`.
+export function markCurrent(node, isCurrent) {
+  if (isCurrent) node.setAttribute("aria-current", "true"); else node.removeAttribute("aria-current");
+}
+
 /// Sets the text of a node only when it differs, so that a screen reader does not repeat it.
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;

@@ -1,7 +1,7 @@
 // The list of conversations with the views queue, mine and all. An update reuses the rows' elements, so that it never
 // moves the focus.
 import { isFailure } from "./bubbles.js";
-import { arrange, button, element, moveFocus, refill, say, setOptions } from "./dom.js";
+import { arrange, button, element, markCurrent, moveFocus, refill, say, setOptions } from "./dom.js";
 import { customerName, personName, safe, visible, when } from "./text.js";
 
 const empty = {
@@ -186,7 +186,7 @@ export class List {
   #write(row, one) {
     const desk = this.#desk;
     const isUnread = desk.unread.has(one.id);
-    row.open.ariaCurrent = one.id === desk.selected ? "true" : null;
+    markCurrent(row.open, one.id === desk.selected);
     row.open.classList.toggle("unread", isUnread);
     row.unread.hidden = !isUnread;
     say(row.name, customerName(one.customer, one.customerName));

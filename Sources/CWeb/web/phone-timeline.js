@@ -1,6 +1,6 @@
 // One story for each message, the newest at the end: what it is, how it ended, and its stages inside; at most 200 are in the document.
 import { isTyping, kindName, summary } from "./bubbles.js";
-import { button, element, fill, moveFocus, refill, say } from "./dom.js";
+import { button, element, fill, markCurrent, moveFocus, refill, say } from "./dom.js";
 import { EndKeeper } from "./frame.js";
 import { customerName, size, visible } from "./text.js";
 
@@ -160,7 +160,7 @@ export class Timeline {
   }
 
   #drawMark(story) {
-    if (story.row) story.row.head.ariaCurrent = this.#current && String(story.record) === this.#current ? "true" : null;
+    if (story.row) markCurrent(story.row.head, this.#current !== "" && String(story.record) === this.#current);
   }
 
   #name = (id) => {
