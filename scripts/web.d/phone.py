@@ -439,6 +439,12 @@ class Tests(DeviceSuite):
                 page.wait(f"dots: {is_typing}", dots if is_typing else f"!{dots}")
             page.see(f"Typing: {is_typing}")
             assert bool(page.script(f"return {dots}")) == is_typing
+        for number in range(40):
+            self.server.thread.append({**self.server.thread[0], "seq": number + 3, "id": f"id-{number + 3}"})
+        self.server.add("text", {"type": "text", "body": "The last one"})
+        page.see("The last one")
+        self.server.tell(("typing", {"customer": CUSTOMER, "typing": True}))
+        self.typing_keeps_scroll(page)
 
     NAMES = ["authenticate", "envelope", "journal", "decode", "record", "route", "handle", "finish", "reply"]
 

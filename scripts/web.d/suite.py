@@ -66,6 +66,15 @@ class Suite:
             page.keys("Tab")
             assert page.script("return document.activeElement === document.body || Boolean(document.activeElement.closest('dialog'))"), page.focus()
 
+    def typing_keeps_scroll(self, page):
+        """Waits for typing dots at the end of a long thread; fails when a person who scrolls up then is thrown back."""
+        below = "(({ scrollTop, scrollHeight, clientHeight }) => scrollHeight - scrollTop - clientHeight)(document.querySelector('.thread-scroll'))"
+        page.wait("the typing dots at the end", f"document.querySelector('.typing .dots')?.checkVisibility() && {below} < 2")
+        page.script("document.querySelector('.thread-scroll').scrollTop -= 200")
+        # The page handles a scroll in the next frame.
+        page.script_async("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+        assert page.script(f"return {below}") > 150, "the person is thrown back to the end"
+
     def without_storage(self, page, address):
         """Opens an address in a browser that stores nothing."""
         page.devtools("Page.addScriptToEvaluateOnNewDocument", {"source": "Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('denied', 'SecurityError') } })"})

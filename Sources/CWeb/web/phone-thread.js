@@ -166,8 +166,11 @@ export class PhoneScreen {
   }
 
   #drawTyping() {
+    const wasHidden = this.#typing.hidden;
     this.#typing.hidden = !this.#session.isTyping;
     say(this.#status, this.#session.isTyping ? "The business is typing" : "");
+    // Another height at the end is no scroll of the person.
+    if (this.#typing.hidden !== wasHidden && this.#end.isAtEnd) this.#end.toEnd();
   }
 
   async #readEarlier() {

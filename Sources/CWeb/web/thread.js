@@ -303,10 +303,13 @@ export class Thread {
     const last = this.#lines.get(this.#last);
     const customer = last?.kind === "typingStart" && Date.now() - Date.parse(last.at) < typingLasts;
     const colleague = one?.typing && Date.now() - one.typing < 30_000 && !this.#desk.isMine(one);
+    const wasHidden = this.#typing.hidden;
     this.#typing.hidden = !customer && !colleague;
     this.#typing.classList.toggle("own", !customer && Boolean(colleague));
     const who = colleague ? visible(one.person?.name ?? "The business") : "The customer";
     say(this.#typing.lastChild, customer ? "The customer is typing" : colleague ? `${who} is typing` : "");
+    // Another height at the end is no scroll of the person.
+    if (this.#typing.hidden !== wasHidden && this.#end.isAtEnd) this.#end.toEnd();
   }
 
   /// Shows who has the conversation, and the buttons for the changes that its state allows.
