@@ -489,6 +489,15 @@ class Tests(Suite):
         page.script("document.querySelector('.thread-scroll').scrollTop = 0")
         page.press_button("Earlier messages")
         page.wait("more lines", "document.querySelectorAll('.line').length > arguments[0]", before)
+        # After an exception the next drawing keeps the shown nodes.
+        ada.allowed = ["planted exception"]
+        ada.script("""window.kept = [...document.querySelectorAll('.line')].at(-9);
+            document.createElement = (name) => { if (name === 'li') { delete document.createElement; throw new Error('planted exception'); } return Document.prototype.createElement.call(document, name); };""")
+        ada.press_button("Earlier messages")
+        ada.wait("the exception", "!Object.hasOwn(document, 'createElement')")
+        self.server.write("The next line", "long01")
+        ada.wait("more lines", "document.querySelectorAll('.line').length > arguments[0] + 1", before)
+        assert ada.script("return kept.isConnected")
 
     def large_message(self):
         """A message of 1.8 MB is left out of its event, and the page shows it shortened."""

@@ -238,10 +238,9 @@ export class Thread {
     for (const line of lines) if (!line.message && line.files) files.set(line.record, line);
     const shown = placed(lines.filter(isShown)).map((line) => (!line.files && files.has(line.record) && line.direction === "inbound" ? { ...line, files: files.get(line.record).files, signIn: files.get(line.record).signIn } : line));
     const entries = [...shown.map((line) => [`s${line.seq}`, line]), ...[...this.#pending].map(([key, line]) => [`p${key}`, line])];
-    const known = this.#nodes;
-    this.#nodes = new Map();
+    const nodes = new Map();
     // A node is made again when its version differs.
-    const add = (key, version, make) => this.#nodes.set(key, known.get(key)?.version === version ? known.get(key) : { version, node: make() });
+    const add = (key, version, make) => nodes.set(key, this.#nodes.get(key)?.version === version ? this.#nodes.get(key) : { version, node: make() });
     let before;
     entries.forEach(([key, line], index) => {
       const day = dayOf(line.at);
@@ -255,6 +254,8 @@ export class Thread {
       add(key, version, () => this.#make(line, isFirst, isLast));
       before = line;
     });
+    // Only now, so that the shown nodes are still known after an exception.
+    this.#nodes = nodes;
     arrange(this.#items, [...this.#nodes.values()].map(({ node }) => node));
     if (focused !== document.activeElement && document.activeElement === document.body) this.#scroll.focus();
     this.#earlier.hidden = !this.#hasEarlier;
