@@ -514,13 +514,24 @@ class Tests(DeviceSuite):
         page.press_button("2 newer")
         self.stories(page, 38)
         page.wait("the end", at_end)
+        # A newer story that the filter leaves out counts when it fits later.
+        page.script("document.querySelector('.stage-scroll').scrollTop = 10")
+        page.wait("another place", f"!{at_end}")
+        self.server.tell(*self.story(52, 4))
+        page.see("1 newer")
+        self.set(page, "#filter", "stage:reply")
+        page.wait("no newer story", "!document.querySelector('.newer').checkVisibility()")
+        self.server.tell(*self.story(52)[4:])
+        page.press_button("1 newer")
+        self.set(page, "#filter", "")
+        self.stories(page, 39)
         # A page that is opened now, and a second tab of this browser, know what happened before.
         page.call("POST", "/refresh")
-        self.stories(page, 38)
+        self.stories(page, 39)
         tab = page.call("POST", "/window/new", {"type": "tab"})["handle"]
         page.call("POST", "/window", {"handle": tab})
         page.go(self.address())
-        self.stories(page, 38)
+        self.stories(page, 39)
         page.press_button("Clear")
         page.see("Nothing happened yet")
 

@@ -243,7 +243,10 @@ export class Timeline {
       if (this.#matches(this.#stories[index])) shown.unshift(this.#stories[index]);
     }
     const kept = new Set(shown);
-    for (const story of this.#stories) if (!kept.has(story)) story.row = undefined;
+    for (const story of this.#stories) {
+      story.isWaiting = false;
+      if (!kept.has(story)) story.row = undefined;
+    }
     fill(this.#rows, shown.map((story) => this.#draw(story)));
     this.#drawState();
     if (this.#end.isAtEnd) this.#end.toEnd();
