@@ -475,11 +475,20 @@ class Tests(Suite):
         page.see("The help desk is open")
 
     def long_thread(self):
-        self.server.ask_for_person("long01")
+        for customer in ("long01", "long02"):
+            self.server.ask_for_person(customer)
         self.server.simulate(*["text"] * 80, customer="long01", wait=False)
         page = self.page("Lea", PHONE)
         self.open(page, "long01")
         ada = self.page("Ada")
+        self.open(ada, "long01")
+        # While the lines of another conversation are read, there are none to read more from.
+        ada.find(".thread .more")
+        ada.script("const read = window.fetch; window.restore = () => { window.fetch = read; }; window.fetch = (path, options) => (path.includes('/messages?') ? new Promise(() => {}) : read(path, options))")
+        ada.script("[...document.querySelectorAll('.row')].find((one) => one.innerText.includes('long02')).click()")
+        ada.wait("the other thread", "document.querySelector('.thread-title h2').innerText.includes('long02')")
+        assert not ada.script("return [...document.querySelectorAll('.thread .more')].some((one) => one.checkVisibility())")
+        ada.script("restore()")
         self.open(ada, "long01")
         ada.press_button("Claim")
         ada.see("You have this conversation")

@@ -84,6 +84,8 @@ export class Thread {
     this.#id = id;
     this.#lines.clear();
     this.#hasEarlier = this.#hasLater = false;
+    // The buttons need lines to begin at.
+    this.#earlier.hidden = this.#latest.hidden = true;
     this.#end.isAtEnd = true;
     this.#awaited = 0;
     this.node.hidden = !id;
