@@ -4,7 +4,7 @@ import base64, http.client, json, re, subprocess, tempfile, time
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Tab": "\ue004", "Down": "\ue015", "Up": "\ue013", "Shift": "\ue008", "End": "\ue010", "Home": "\ue011", "Backspace": "\ue003", "Space": " "}
 
-# What Safari 16.4 and Firefox ESR 115 do not have: a page that uses one of these fails in Chromium too.
+# Functions and properties that Safari 16.4 or Firefox ESR 115 lacks: a page that uses one of them fails in Chromium too.
 NEWER = ["AbortSignal.any", "Uint8Array.prototype.toBase64", "Element.prototype.ariaCurrent"]
 
 

@@ -111,7 +111,8 @@ function longText(body) {
   return holder;
 }
 
-/// The nodes of a line that is neither interactive nor a change of the conversation: text and files, a rich link, or JSON.
+/// The children for `element()` that show a line that is neither interactive nor a change of the conversation: text and files, a
+/// rich link, or JSON. They are one node, or a list in which false and "" stand for parts that are left out.
 /// `options.download(index)` returns a promise of a file's `Blob`; it is absent when there are no files. `options.isOwn` is true
 /// on the device that sent the files.
 export function plainContent(line, options = {}) {

@@ -5,7 +5,7 @@ import { safe, slot, visible, zoneOf } from "./text.js";
 
 const notKept = "[not kept]";
 
-/// The nodes that show a line; `options` as for `plainContent`.
+/// The children for `element()` that show a line; these and `options` are as for `plainContent`.
 export function content(line, options = {}) {
   const message = object(line.message);
   const show = { quickReply, listPicker, timePicker, form, authentication, applePay, app, invitation }[line.kind];

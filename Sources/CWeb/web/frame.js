@@ -1,4 +1,4 @@
-// The frame of both pages: notes, the banner of a lost connection, and single keys.
+// The frame of both pages: notes, the banner of a lost connection, single keys, and the end of a thread.
 import { element, recall, say } from "./dom.js";
 
 const noteLasts = 6_000;
