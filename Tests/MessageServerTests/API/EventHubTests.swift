@@ -195,7 +195,14 @@ import Testing
         access.replace(with: changed, businesses: [])
         hub.endRemoved()
         #expect(channels.map(\.hasEnded) == tokens.indices.map { $0 < 2 })
-        for page in pages.prefix(2) { for await _ in page.wakeups {} }
+        for page in pages.prefix(2) {
+            let reading = Task {
+                for await _ in page.wakeups {}
+                return !Task.isCancelled
+            }
+            let hasEnded = await WaitLimit.apply(expire: { reading.cancel() }) { await reading.value }
+            #expect(hasEnded, "the page of \(page.token.name)")
+        }
         #expect(throws: APIProblem.self) { try hub.channel(for: filter(tokens[0])) }
         #expect(throws: APIProblem.self) { try hub.beginPage(of: tokens[1]) }
         _ = try hub.channel(for: filter(tokens[2]))
