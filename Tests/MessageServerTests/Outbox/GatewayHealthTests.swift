@@ -304,11 +304,20 @@ import Testing
         #expect(lines == ["paused at 0", "resumed at 0"])
     }
 
-    @Test func `the gateway is probed with another reply at once when a probe could not be sent`() {
+    /// The attempts that show nothing about the gateway: for example, a file was not uploaded.
+    private static let unsent: [SendDecision?] = [
+        nil, .interrupted, .refused(status: nil, reason: "no file"),
+        .wait(reason: "no file", atLeast: nil, isOutage: false),
+    ]
+
+    @Test(arguments: unsent)
+    func `the gateway is probed with another reply at once when a probe could not be sent`(
+        decision: SendDecision?
+    ) {
         answer(1, "a", "x", refused)
         answer(2, "b", "y", refused)
         pass(1)
-        #expect(answer(3, "a", "y", nil) == [])
+        #expect(answer(3, "a", "y", decision) == [])
         #expect(next()?.probe == .everything)
     }
 
