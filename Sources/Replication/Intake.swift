@@ -18,8 +18,8 @@ package final class Intake: Sendable {
         let content: [UInt8]
         var fetch: Fetch?
         let arrived: Duration
-        /// When it began to wait for its commit.
-        var queued: Duration
+        /// When it is refused if it is not committed.
+        var deadline: Duration
         let completion: @Sendable (Bool) -> Void
     }
 
@@ -34,8 +34,8 @@ package final class Intake: Sendable {
         var fetches = Deque<(key: Int64, fetch: Fetch)>()
         var runningFetches = 0
         var isWorking = false
-        /// Whether new messages are refused when they are overdue.
-        var hasDeadline = false
+        /// When the new messages that are overdue are refused next; nil when nothing will do that.
+        var refusal: Duration?
         var isFailing = false
         var pause = Backoff(from: .milliseconds(5), to: .milliseconds(100))
 
@@ -77,26 +77,28 @@ package final class Intake: Sendable {
 
     /// Keeps a message; `completion` is called once, from any thread, with false when the sender must try again.
     ///
-    /// That is at once when too many messages wait or the owner refuses it, after some seconds without a database, and after the lease and
-    /// five seconds when the owner does not read. Such a message may be kept nevertheless. `fetch` is called for a message that no owner reads at once.
+    /// That is at once when too many messages wait or the owner refuses it, after some seconds when the database does not
+    /// commit it, and after the lease and five seconds when the owner does not read it, also when the database ceases to
+    /// answer meanwhile. Such a message may be kept nevertheless. `fetch` is called for a message that no owner reads at once.
     package func keep(
         _ content: [UInt8], fetch: Fetch? = nil, completion: @escaping @Sendable (Bool) -> Void
     ) {
         let now = SystemClock.sinceBoot()
         let message = Message(
-            content: content, fetch: fetch, arrived: now, queued: now, completion: completion)
-        let begins = state.withLock { state -> (work: Bool, deadline: Bool)? in
+            content: content, fetch: fetch, arrived: now, deadline: now + settings.patience,
+            completion: completion)
+        let begins = state.withLock { state -> Bool? in
             guard state.new.count + state.waiting.count < Self.maximumMessages,
                 state.contentBytes + content.count <= Self.maximumBytes
             else { return nil }
             state.new.append(message)
             state.contentBytes += content.count
-            defer { (state.isWorking, state.hasDeadline) = (true, true) }
-            return (!state.isWorking, !state.hasDeadline)
+            defer { state.isWorking = true }
+            return !state.isWorking
         }
         guard let begins else { return completion(false) }
-        if begins.work { queue.async { self.work() } }
-        if begins.deadline { refuseNew(after: settings.patience) }
+        if begins { queue.async { self.work() } }
+        refuseNew(at: message.deadline)
     }
 
     /// Commits what is new, and asks for what waits, until nothing is left.
@@ -122,19 +124,20 @@ package final class Intake: Sendable {
     /// Commits what waits for the owner again, with the same keys, after the connection ended.
     ///
     /// The next connection may reach a promoted standby that lost the rows, where a missing row was read by nobody. The owner
-    /// stores a message that it has read before only once.
+    /// stores a message that it has read before only once. However often that happens, a message waits no longer than it
+    /// would for the owner.
     private func queueWaiting() {
-        let begins = state.withLock { state -> Bool in
+        let first = state.withLock { state -> Duration? in
+            var first: Duration?
             for number in state.waiting.keys.sorted() {
                 guard var message = state.waiting.removeValue(forKey: number) else { continue }
-                message.queued = SystemClock.sinceBoot()
+                message.deadline = message.arrived + longestWait
+                first = min(first ?? message.deadline, message.deadline)
                 state.new.append(message)
             }
-            if state.hasDeadline || state.new.isEmpty { return false }
-            state.hasDeadline = true
-            return true
+            return first
         }
-        if begins { refuseNew(after: settings.patience) }
+        if let first { refuseNew(at: first) }
     }
 
     /// Logs the first of several failures.
@@ -179,13 +182,10 @@ package final class Intake: Sendable {
         state.withLock { state in
             state.pause.reset()
             state.answered = isServed ? 0 : state.answered + rows.count
-            batch.removeAll { message in
-                if state.new.first?.key != message.key {
-                    if let number = numbers[message.key] { refused.append(number) }
-                    return true
-                }
-                _ = state.new.popFirst()
-                return false
+            batch = batch.compactMap { message in
+                let new = state.new.remove { $0.key == message.key }
+                if new == nil, let number = numbers[message.key] { refused.append(number) }
+                return new
             }
             for message in batch {
                 guard let number = numbers[message.key] else { continue }
@@ -270,32 +270,43 @@ package final class Intake: Sendable {
         }
     }
 
-    /// Refuses the new messages that are overdue after a time, and again until there are none.
+    /// Refuses the new messages that are overdue at a time, and again until there are none.
     ///
     /// It waits for no statement, because the database may not answer.
-    private func refuseNew(after pause: Duration) {
+    private func refuseNew(at deadline: Duration) {
+        let isNext = state.withLock { state -> Bool in
+            if let refusal = state.refusal, refusal <= deadline { return false }
+            state.refusal = deadline
+            return true
+        }
+        if !isNext { return }
+        let pause = max(.zero, deadline - SystemClock.sinceBoot())
         DispatchQueue.global().asyncAfter(deadline: .now() + pause.dispatchInterval) { [self] in
             let now = SystemClock.sinceBoot()
             let (refused, next) = state.withLock { state -> ([Message], Duration?) in
-                var refused: [Message] = []
-                while let first = state.new.first, now - first.queued >= settings.patience {
-                    refused.append(first)
-                    _ = state.new.popFirst()
+                // A later call may have made an earlier one superfluous, which ends here, too.
+                if let refusal = state.refusal, refusal <= max(now, deadline) { state.refusal = nil }
+                let refused = state.new.filter { $0.deadline <= now }
+                if !refused.isEmpty {
+                    let left = state.new.filter { $0.deadline > now }
+                    state.new = Deque()
+                    for message in left { state.new.append(message) }
                 }
-                state.hasDeadline = !state.new.isEmpty
-                return (refused, state.new.first.map { settings.patience - (now - $0.queued) })
+                return (refused, state.new.map(\.deadline).min())
             }
             end(refused, isKept: false)
-            if let next { refuseNew(after: next) }
+            if let next { refuseNew(at: next) }
         }
     }
+
+    /// How long a message may wait for the owner.
+    private var longestWait: Duration { min(settings.lease + .seconds(5), Self.maximumWait) }
 
     /// Refuses what the owner has not read for too long, and removes its rows.
     private func refuseOverdue() {
         let now = SystemClock.sinceBoot()
-        let longest = min(settings.lease + .seconds(5), Self.maximumWait)
         let overdue = state.withLock { state in
-            state.waiting.filter { now - $0.value.arrived > longest }.map(\.key)
+            state.waiting.filter { now - $0.value.arrived > longestWait }.map(\.key)
         }
         if overdue.isEmpty { return }
         // Without an answer of the database, each counts as removed.

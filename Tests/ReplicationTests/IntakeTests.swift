@@ -120,6 +120,47 @@ struct IntakeTests {
         await next?.release()
     }
 
+    @Test func `a message that waits for the owner is kept although the database was away meanwhile`()
+        async throws
+    {
+        let owned = try #require(try await Server(cluster).step())
+        try await owned.read(Journal())
+        try await cluster.kill(owned)
+        let (intake, kept) = (intake(patience: .seconds(2)), Shared<[Bool]>([]))
+        intake.keep([1]) { isKept in kept.value.append(isKept) }
+        #expect(try await eventually { try cluster.number("SELECT count(*) FROM balloon.intake") == 1 })
+        let other = try PostgresConnection(cluster.url, name: "test")
+        try other.runAll("ALTER DATABASE \(cluster.name) ALLOW_CONNECTIONS false")
+        try other.run(
+            """
+            SELECT pg_terminate_backend(pid, 10000)::text FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name = 'balloon intake'
+            """, within: .seconds(60))
+        // Each takes the patience.
+        for number: UInt8 in 2...3 { #expect(await intake.keeps([number]) == false) }
+        #expect(kept.value == [])
+        try other.runAll("ALTER DATABASE \(cluster.name) ALLOW_CONNECTIONS true")
+        try other.runAll("UPDATE balloon.owner SET serves = false")
+        #expect(await eventually { kept.value == [true] })
+        #expect(try cluster.number("SELECT count(*) FROM balloon.intake") == 1)
+    }
+
+    @Test func `a message is refused after its time although it is committed again and again`() async throws {
+        let owned = try #require(try await Server(cluster).step())
+        try await owned.read(Journal())
+        try await cluster.kill(owned)
+        // After each commit, the connection has no right to ask what became of the row.
+        try cluster.run(
+            """
+            CREATE FUNCTION forbid() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                PERFORM set_config('role', 'pg_monitor', false);
+                RETURN NULL;
+            END $$;
+            CREATE TRIGGER forbid AFTER INSERT ON balloon.intake EXECUTE FUNCTION forbid();
+            """)
+        #expect(await intake(lease: .seconds(-4)).keeps([1]) == false)
+    }
+
     @Test func `a message that nobody reads is refused after its time, and removed`() async throws {
         let owned = try #require(try await Server(cluster).step())
         try await owned.read(Journal())
