@@ -15,7 +15,8 @@ package final class Intake: Sendable {
     private struct Message {
         /// The name of the row, so that a transaction whose outcome is unknown is made again.
         let key = Int64.random(in: .min ... .max)
-        let content: [UInt8]
+        /// With its rest, once that is fetched.
+        var content: [UInt8]
         var fetch: Fetch?
         let arrived: Duration
         /// When it is refused if it is not committed.
@@ -246,6 +247,7 @@ package final class Intake: Sendable {
         while let (key, fetch) = nextFetch() {
             Task {
                 if let content = await fetch(), content.count <= Self.maximumFetchedBytes {
+                    replaceContent(of: key, by: content)
                     await fetchQueue.run { [settings, fetchConnection] in
                         // Without a database, the owner tries to fetch it. A promoted standby may have given the row's number to
                         // another message, so the key names it.
@@ -257,6 +259,23 @@ package final class Intake: Sendable {
                 state.withLock { $0.runningFetches -= 1 }
                 runFetches()
             }
+        }
+    }
+
+    /// Lets a message that is committed again have its rest, which cannot be fetched a second time.
+    ///
+    /// Beyond the limit of bytes it stays as it was, and the owner has to fetch.
+    private func replaceContent(of key: Int64, by content: [UInt8]) {
+        state.withLock { state in
+            let number = state.waiting.first { $0.value.key == key }?.key
+            let place = state.new.firstIndex { $0.key == key }
+            guard var message = number.flatMap({ state.waiting[$0] }) ?? place.map({ state.new[$0] }) else {
+                return
+            }
+            let sizeBytes = state.contentBytes - message.content.count + content.count
+            if sizeBytes > Self.maximumBytes { return }
+            (message.content, state.contentBytes) = (content, sizeBytes)
+            if let number { state.waiting[number] = message } else if let place { state.new[place] = message }
         }
     }
 

@@ -96,16 +96,7 @@ struct IntakeTests {
         intake.keep([1]) { isKept in kept.value.append(isKept) }
         let rows = "SELECT count(*) FROM balloon.intake"
         #expect(try await eventually { try cluster.number(rows) == 1 })
-        // The row is gone for a new connection, as on a promoted standby, and for no earlier one.
-        try cluster.run(
-            """
-            BEGIN; LOCK TABLE balloon.intake; DELETE FROM balloon.intake;
-            DO $$ BEGIN
-                PERFORM pg_terminate_backend(pid, 10000) FROM pg_stat_activity
-                WHERE datname = current_database() AND application_name = 'balloon intake';
-            END $$;
-            COMMIT
-            """)
+        try cluster.loseRows()
         #expect(try await eventually { try cluster.number(rows) == 1 })
         #expect(kept.value == [])
         var next: OwnedStore?
@@ -341,6 +332,20 @@ struct IntakeTests {
             })
     }
 
+    @Test func `a payload that was fetched is committed again when the database lost the row`() async throws {
+        let owned = try #require(try await Server(cluster).step())
+        try await owned.read(Journal())
+        try await cluster.kill(owned)
+        let (intake, kept) = (intake(fetchDelay: .zero), Shared<[Bool]>([]))
+        intake.keep([1], fetch: { [10] }) { isKept in kept.value.append(isKept) }
+        let rows = "SELECT count(*) FROM balloon.intake WHERE content = '\\x000a'"
+        #expect(try await eventually { try cluster.number(rows) == 1 })
+        try cluster.loseRows()
+        #expect(try await eventually { try cluster.number(rows) == 1 })
+        try cluster.run("UPDATE balloon.owner SET serves = false")
+        #expect(await eventually { kept.value == [true] })
+    }
+
     private func intake(
         lease: Duration = Server.lease, patience: Duration = .seconds(60),
         fetchDelay: Duration = .milliseconds(500)
@@ -371,6 +376,19 @@ extension Cluster {
         owned.endBeats()
         await owned.endMessages()
         try run("UPDATE balloon.owner SET serves = true")
+    }
+
+    /// Removes the messages for new connections, as a promoted standby does, and for no earlier ones.
+    fileprivate func loseRows() throws {
+        try run(
+            """
+            BEGIN; LOCK TABLE balloon.intake; DELETE FROM balloon.intake;
+            DO $$ BEGIN
+                PERFORM pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name = 'balloon intake';
+            END $$;
+            COMMIT
+            """)
     }
 }
 
