@@ -39,6 +39,7 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
     }
 
     private let epoch: Int64
+    private let term: String
     private let form: PieceForm
     private let logger: Logger
     private let connection: ReplicaConnection
@@ -54,11 +55,11 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
     private static var longestStart: Duration { .seconds(3) }
 
     init(
-        epoch: Int64, form: PieceForm, connection: ReplicaConnection, logger: Logger,
+        epoch: Int64, term: String, form: PieceForm, connection: ReplicaConnection, logger: Logger,
         store: Store
     ) {
-        (self.epoch, self.form, self.connection) = (epoch, form, connection)
-        (self.logger, self.store) = (logger, store)
+        (self.epoch, self.term, self.form) = (epoch, term, form)
+        (self.connection, self.logger, self.store) = (connection, logger, store)
     }
 
     /// Returns true when this server may take messages itself, and false when `isStopped` returns true before.
@@ -80,7 +81,10 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
         await queue.run {
             // Without a database, they wait until the store is released.
             _ = try? self.connection.run(
-                "UPDATE balloon.owner SET serves = false WHERE epoch = $1", [.number(self.epoch)])
+                """
+                UPDATE balloon.owner SET serves = false
+                WHERE \(ReplicaTerm.isOwner(epoch: "$1", term: "$2"))
+                """, [.number(self.epoch), .text(self.term)])
         }
     }
 
@@ -127,7 +131,7 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
             messages.append(message)
             read.append(number)
         }
-        try refuse(unreadable, refused)
+        let refusals = try refuse(unreadable, refused)
         guard isStored(messages) else { return false }
         if !read.isEmpty {
             try connection.run(
@@ -140,7 +144,7 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
             return true
         }
         if let answered, rows.first.map({ $0[0].number > answered }) ?? true { endAnswered() }
-        return read.count + refused.count + unreadable.count > 0
+        return read.count + refusals > 0
     }
 
     /// The oldest rows, at least one and at most a page.
@@ -179,21 +183,25 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
         return areStored.withLock(\.self)
     }
 
-    /// Marks rows, so that they are not read again; each ``Intake`` removes those that it waits for.
-    private func refuse(_ unreadable: [Int64], _ refused: [Int64]) throws(PostgresError) {
-        if unreadable.isEmpty, refused.isEmpty { return }
+    /// Marks rows, so that they are not read again, and returns how many; each ``Intake`` removes those that it waits for.
+    private func refuse(_ unreadable: [Int64], _ refused: [Int64]) throws(PostgresError) -> Int {
+        if unreadable.isEmpty, refused.isEmpty { return 0 }
         // One that is late must not hide a message that was answered since: then this server does not serve any more.
-        try connection.run(
+        let rows = try connection.run(
             """
-            WITH mine AS MATERIALIZED (SELECT serves FROM balloon.owner WHERE epoch = $3 FOR SHARE)
+            WITH mine AS MATERIALIZED (
+                SELECT serves FROM balloon.owner WHERE \(ReplicaTerm.isOwner(epoch: "$3", term: "$4")) FOR SHARE)
             UPDATE balloon.intake SET refused = true WHERE EXISTS (SELECT FROM mine) AND (
                 number = ANY($1) OR number = ANY($2) AND EXISTS (SELECT FROM mine WHERE serves))
-            """, [.numbers(unreadable), .numbers(refused), .number(epoch)])
-        for number in unreadable {
+            RETURNING number
+            """, [.numbers(unreadable), .numbers(refused), .number(epoch), .text(term)])
+        let marked = Set(rows.map { $0[0].number })
+        for number in unreadable where marked.contains(number) {
             logger.error(
                 "a message that another server took cannot be read; its \"sealKey\" or its version differs from this server's",
                 metadata: ["number": "\(number)"])
         }
+        return marked.count
     }
 
     /// Makes the others wait for this server.
@@ -203,7 +211,8 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
         try connection.runAll(
             """
             BEGIN; LOCK TABLE balloon.intake IN SHARE MODE;
-            UPDATE balloon.owner SET serves = true WHERE epoch = \(epoch); COMMIT
+            UPDATE balloon.owner SET serves = true
+            WHERE \(ReplicaTerm.isOwner(epoch: "\(epoch)", term: "'\(term)'")); COMMIT
             """)
         let rows = try connection.run("SELECT coalesce(max(number), 0) FROM balloon.intake")
         state.withLock { $0.answered = rows.first?[0].number ?? 0 }

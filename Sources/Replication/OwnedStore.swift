@@ -89,7 +89,7 @@ package final class OwnedStore: Sendable {
         into store: some TakenMessageStore, until isStopped: () -> Bool
     ) async throws(ReplicaError) -> Bool {
         let reader = IntakeReader(
-            epoch: epoch, form: settings.form,
+            epoch: epoch, term: copier.term, form: settings.form,
             connection: Self.connection(settings, "balloon \(state.withLock(\.mark.replica))"),
             logger: logger, store: store)
         state.withLock { $0.endMessages = reader.end }
@@ -145,8 +145,8 @@ package final class OwnedStore: Sendable {
                 try connection.run(
                     """
                     UPDATE balloon.owner SET epoch = epoch + 1, replica = '', intake = epoch + 1, serves = false
-                    WHERE epoch = $1
-                    """, [.number(epoch)])
+                    WHERE \(ReplicaTerm.isOwner(epoch: "$1", term: "$2"))
+                    """, [.number(epoch), .text(copier.term)])
                 return logger.notice("the store is released")
             } catch {
                 if attempt == 1 { continue }

@@ -15,6 +15,13 @@ enum ReplicaTerm {
             (SELECT max(number) FROM balloon.file), 0)
         """
 
+    /// Condition that the row of `owner` is the owner's with this epoch and term.
+    ///
+    /// After a takeover that the database lost, another owner may have the same epoch.
+    static func isOwner(epoch: String, term: String) -> String {
+        "epoch = \(epoch) AND EXISTS (SELECT FROM balloon.term WHERE id = \(term))"
+    }
+
     /// Expression for the id of the term to which the change `number` belongs; NULL before the first term.
     static func id(of number: String) -> String {
         "(SELECT id FROM balloon.term WHERE after < \(number) ORDER BY epoch DESC LIMIT 1)"

@@ -346,6 +346,29 @@ struct IntakeTests {
         #expect(await eventually { kept.value == [true] })
     }
 
+    @Test func `an owner whose takeover the database lost does not speak for one with the same epoch`()
+        async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let first = try #require(try await one.step())
+        #expect(try await two.step() == nil)
+        try cluster.save()
+        await first.release()
+        let second = try #require(try await two.step())
+        try cluster.goBack()
+        // It gets the same epoch as the second server.
+        let third = try #require(try await one.again().step())
+        try await second.read(Journal())
+        let serves = "SELECT count(*) FROM balloon.owner WHERE replica <> '' AND serves"
+        #expect(try cluster.number(serves) == 0)
+        try await third.read(Journal())
+        await second.endMessages()
+        #expect(try cluster.number(serves) == 1)
+        await second.release()
+        #expect(try cluster.number(serves) == 1)
+        await third.release()
+    }
+
     private func intake(
         lease: Duration = Server.lease, patience: Duration = .seconds(60),
         fetchDelay: Duration = .milliseconds(500)
