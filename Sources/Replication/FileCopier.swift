@@ -177,9 +177,12 @@ final class FileCopier: DurableCopy {
             state.replaced = file
             // Files that still wait to be kept stay listed.
             try list(state.unkept.sorted(), &state)
-            return last.load(ordering: .acquiring)
+            return lastNumber
         }
     }
+
+    /// The number of the last kept change.
+    var lastNumber: Int64 { last.load(ordering: .acquiring) }
 
     /// Sets what a mark says when all until the change `number` is on this disk.
     func advance(_ mark: inout ReplicaMark, through number: Int64) {

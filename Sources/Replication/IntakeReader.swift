@@ -183,7 +183,7 @@ final class IntakeReader<Store: TakenMessageStore>: Sendable {
         return areStored.withLock(\.self)
     }
 
-    /// Marks rows, so that they are not read again, and returns how many; each ``Intake`` removes those that it waits for.
+    /// Marks rows, so that they are not read again, and returns how many; each ``Intake`` removes those it waits for.
     private func refuse(_ unreadable: [Int64], _ refused: [Int64]) throws(PostgresError) -> Int {
         if unreadable.isEmpty, refused.isEmpty { return 0 }
         // One that is late must not hide a message that was answered since: then this server does not serve any more.

@@ -194,15 +194,21 @@ package final class OwnedStore: Sendable {
         do throws(PostgresError) {
             let rows = try connection.run(
                 """
-                UPDATE balloon.replica SET beat = beat + 1, seen = now() WHERE id = $1
-                RETURNING (SELECT count(*) FROM balloon.owner WHERE epoch = $2), (
+                WITH mine AS (UPDATE balloon.replica SET beat = beat + 1, seen = now() WHERE id = $1 RETURNING 1)
+                SELECT (SELECT count(*) FROM mine WHERE EXISTS (SELECT FROM balloon.owner WHERE epoch = $2)), (
                     SELECT count(*) FROM balloon.replica WHERE id <> $1 AND seen > now() - interval '90 seconds'),
-                    (SELECT count(*) FROM balloon.term WHERE id = $3), (
+                    (\(ReplicaTerm.check(term: "$3", number: "$4"))), (
                     SELECT coalesce(extract(epoch FROM now() - max(seen))::bigint, -1) FROM balloon.replica WHERE id <> $1)
-                """, [.text(state.withLock(\.mark.replica)), .number(epoch), .text(copier.term)],
-                within: lease / 4)
-            // The database lost this server's takeover, and may give its epoch to another one.
+                """,
+                [
+                    .text(state.withLock(\.mark.replica)), .number(epoch), .text(copier.term),
+                    .number(copier.lastNumber),
+                ], within: lease / 4)
+            // The database lost this server's takeover, whose epoch it may give to another one, or its last change.
             if rows.first?[2].number == 0 {
+                logger.critical(
+                    "the store's database lacks this server's takeover or a change that it confirmed; this server ends",
+                    metadata: ["term": "\(copier.term)"])
                 try? writeMark()
                 return lost()
             }

@@ -9,11 +9,16 @@ enum ReplicaTerm {
         "INSERT INTO balloon.term SELECT epoch, $2, $3 FROM balloon.owner WHERE epoch = $1 RETURNING 1::bigint"
 
     /// Statement that counts 1 when the database has the change `$2` of the term with the id `$1`, and 0 otherwise.
-    static let check = """
-        SELECT count(*) FROM balloon.term t WHERE id = $1 AND $2 <= coalesce(
+    static let check = check(term: "$1", number: "$2")
+
+    /// As ``check``, with other parameters.
+    static func check(term: String, number: String) -> String {
+        """
+        SELECT count(*) FROM balloon.term t WHERE id = \(term) AND \(number) <= coalesce(
             (SELECT after FROM balloon.term WHERE epoch > t.epoch ORDER BY epoch LIMIT 1),
             (SELECT max(number) FROM balloon.file), 0)
         """
+    }
 
     /// Condition that the row of `owner` is the owner's with this epoch and term.
     ///

@@ -383,11 +383,15 @@ struct ReplicaTests {
         await third.release()
     }
 
-    @Test func `a beat of an owner whose takeover the database lost ends the server`() async throws {
+    /// The database may have lost also that the server joined.
+    @Test(arguments: [true, false])
+    func `a beat of an owner whose takeover the database lost ends the server`(_ isListed: Bool) async throws
+    {
         let (one, two) = try (Server(cluster), Server(cluster))
         let first = try #require(try await one.step())
+        if !isListed { try cluster.save() }
         #expect(try await two.step() == nil)
-        try cluster.save()
+        if isListed { try cluster.save() }
         await first.release()
         let second = try #require(try await two.step())
         try await onThread { try AtomicFile.write([1], to: two.path("people.json")) }
@@ -398,6 +402,19 @@ struct ReplicaTests {
         #expect(two.isLost)
         await #expect(throws: ReplicaError.self) { _ = try await two.again().step() }
         await third.release()
+    }
+
+    @Test func `a beat of an owner whose last change the database lost ends the server`() async throws {
+        let one = try Server(cluster)
+        let owned = try #require(try await one.step())
+        try cluster.save()
+        try await onThread { try AtomicFile.write([1], to: one.path("people.json")) }
+        owned.beat()
+        #expect(!one.isLost)
+        try cluster.goBack()
+        for _ in 1...2 { owned.beat() }
+        #expect(one.isLost)
+        await #expect(throws: ReplicaError.self) { _ = try await one.again().step() }
     }
 
     @Test func `a database that comes back with every change is used as before`() async throws {
