@@ -198,7 +198,8 @@ package final class OwnedStore: Sendable {
                 SELECT (SELECT count(*) FROM mine WHERE EXISTS (SELECT FROM balloon.owner WHERE epoch = $2)), (
                     SELECT count(*) FROM balloon.replica WHERE id <> $1 AND seen > now() - interval '90 seconds'),
                     (\(ReplicaTerm.check(term: "$3", number: "$4"))), (
-                    SELECT coalesce(extract(epoch FROM now() - max(seen))::bigint, -1) FROM balloon.replica WHERE id <> $1)
+                    SELECT coalesce(extract(epoch FROM now() - max(seen))::bigint, -1) FROM balloon.replica
+                    WHERE id <> $1 AND seen > now() - interval '7 days')
                 """,
                 [
                     .text(state.withLock(\.mark.replica)), .number(epoch), .text(copier.term),

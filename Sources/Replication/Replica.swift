@@ -16,6 +16,8 @@ package actor Replica {
     private let lost: @Sendable () -> Void
     private let now: @Sendable () -> Duration
     private var mark: ReplicaMark?
+    /// The name of this server before the machine restarted.
+    private var formerReplica: String?
     private var connection: PostgresConnection?
     /// The last change that is in the directory; nil until the directory was compared with the store.
     private var place: (number: Int64, path: String, term: String)?
@@ -289,7 +291,10 @@ package actor Replica {
             mark = found
             try requireChange(mark.through, of: mark.term, connection)
             // The directory may be a copy of another machine's, which is still there.
-            if mark.boot != ProcessRecord.machine { mark.replica = ReplicaMark(store: store).replica }
+            if mark.boot != ProcessRecord.machine {
+                formerReplica = mark.replica
+                mark.replica = ReplicaMark(store: store).replica
+            }
         } else {
             var isEmpty = true
             try files.forEach { _, _ in isEmpty = false }
@@ -305,6 +310,7 @@ package actor Replica {
             INSERT INTO balloon.replica VALUES ($1, $2, 0, 0, now())
             ON CONFLICT (id) DO UPDATE SET host = excluded.host, seen = excluded.seen
             """, [.text(mark.replica), .text(ReplicaMark.machine())])
+        try removeFormer(connection)
         let listed = Set(
             String(
                 decoding: (try? File(files.absolute(ReplicaMark.changes), for: .reading).readAll()) ?? [],
@@ -347,6 +353,19 @@ package actor Replica {
         try removeUnknown(&found, connection)
         place = (last[0][0].number, "\u{10FFFF}", last[0][1].text)
         try writeMark()
+    }
+
+    /// Removes this server's former name from the list, where it would be another server that falls behind.
+    ///
+    /// While that name has the store, its beats count: it may be another machine's, of which the directory is a copy. A
+    /// follower that loses its row so is listed again when it next says that it has every change.
+    private func removeFormer(_ connection: PostgresConnection) throws(PostgresError) {
+        guard let formerReplica else { return }
+        try connection.run(
+            """
+            DELETE FROM balloon.replica
+            WHERE id = $1 AND host = $2 AND NOT EXISTS (SELECT FROM balloon.owner WHERE replica = $1)
+            """, [.text(formerReplica), .text(ReplicaMark.machine())])
     }
 
     /// Removes the files that the store does not have, and empties the list.
@@ -489,6 +508,7 @@ package actor Replica {
         mark = self.mark ?? mark
         let number = try lastNumber(connection)
         guard let term = try beginTerm(of: epoch, after: number, connection) else { return nil }
+        try removeFormer(connection)
         let former = seen?.owner.replica ?? ""
         let copier = makeCopier(epoch, term, after: number, lost: lost)
         self.connection = nil
@@ -513,8 +533,10 @@ package actor Replica {
         guard now() - marked >= Self.markInterval, let mark, let place else { return }
         try writeMark()
         try connection.run(
-            "UPDATE balloon.replica SET number = $2, seen = now() WHERE id = $1",
-            [.text(mark.replica), .number(place.number)])
+            """
+            INSERT INTO balloon.replica VALUES ($1, $3, 0, $2, now())
+            ON CONFLICT (id) DO UPDATE SET number = excluded.number, seen = excluded.seen
+            """, [.text(mark.replica), .number(place.number), .text(ReplicaMark.machine())])
     }
 
     private func writeMark() throws(SystemError) {

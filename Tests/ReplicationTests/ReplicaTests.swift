@@ -446,6 +446,38 @@ struct ReplicaTests {
         #expect(try await two.step() != nil)
     }
 
+    @Test func `a server whose machine restarted is listed once, whether it had the store or followed`()
+        async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let first = try #require(try await one.step())
+        #expect(try await two.step() == nil)
+        first.endBeats()
+        for server in [one, two] {
+            var mark = try #require(try ReplicaMark(in: server.root))
+            mark.boot = "before"
+            try mark.write(in: server.root)
+        }
+        let servers = "SELECT count(*) FROM balloon.replica"
+        #expect(try await two.again().step() == nil)
+        #expect(try cluster.number(servers) == 2)
+        let again = try one.again()
+        var owned: OwnedStore?
+        while owned == nil {
+            again.pass(Server.lease / 5)
+            owned = try await again.step()
+        }
+        #expect(try cluster.number(servers) == 2)
+        // Only the other one counts, and only if it was there in the last days.
+        let owner = try #require(owned)
+        owner.beat()
+        #expect(owner.figures.followerLag != nil)
+        try cluster.run("UPDATE balloon.replica SET seen = now() - interval '8 days'")
+        owner.beat()
+        #expect(owner.figures.followerLag == nil)
+        await owner.release()
+    }
+
     @Test func `a linked folder is refused, because its files would not be kept`() async throws {
         let (one, elsewhere) = try (Server(cluster), TemporaryDirectory())
         #expect(symlink(elsewhere.path, one.path("attachments")) == 0)
