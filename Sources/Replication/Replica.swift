@@ -282,6 +282,7 @@ package actor Replica {
     private func join(_ connection: PostgresConnection) throws {
         let store = try store(connection)
         var mark: ReplicaMark
+        var isNumbered = true
         if let found = try ReplicaMark(in: files.root) {
             guard found.store == store else {
                 throw ReplicaError.unusable(
@@ -289,7 +290,10 @@ package actor Replica {
                 )
             }
             mark = found
-            try requireChange(mark.through, of: mark.term, connection)
+            // Without a term the mark is of an earlier version, whose number may be that of a part of a large file. It
+            // does not show that anything is lost, so everything is compared.
+            isNumbered = try !mark.term.isEmpty || mark.through <= lastNumber(connection)
+            if isNumbered { try requireChange(mark.through, of: mark.term, connection) }
             // The directory may be a copy of another machine's, which is still there.
             if mark.boot != ProcessRecord.machine {
                 formerReplica = mark.replica
@@ -322,7 +326,7 @@ package actor Replica {
             FROM (SELECT coalesce(max(number), 0) AS number FROM balloon.file) AS last
             """)
         let boot = ProcessRecord.machine ?? ""
-        let isTrusted = mark.boot == boot && !boot.isEmpty
+        let isTrusted = isNumbered && mark.boot == boot && !boot.isEmpty
         let isFormerOwner =
             try connection.run("SELECT replica FROM balloon.owner").first?[0].text == mark.replica
         // An interrupted comparison is made again, because the mark stays as it was.

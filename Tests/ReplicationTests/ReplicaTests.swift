@@ -359,6 +359,26 @@ struct ReplicaTests {
         await next?.release()
     }
 
+    @Test func `a mark of an earlier version that is ahead of the database has everything compared`()
+        async throws
+    {
+        let (one, two) = try (Server(cluster), Server(cluster))
+        let owned = try #require(try await one.step())
+        try await onThread { try AtomicFile.write([1], to: one.path("people.json")) }
+        #expect(try await two.step() == nil)
+        // The size is the same, so that only a comparison finds it.
+        try File(two.path("people.json"), for: .overwriting).write([2], at: 0)
+        var mark = try #require(try ReplicaMark(in: two.root))
+        mark.through += 1
+        try mark.write(in: two.root)
+        await #expect(throws: ReplicaError.self) { _ = try await two.again().step() }
+        mark.term = ""
+        try mark.write(in: two.root)
+        #expect(try await two.again().step() == nil)
+        #expect(try two.content() == ["people.json": [1]])
+        await owned.release()
+    }
+
     @Test func `an owner whose takeover the database lost writes nothing`() async throws {
         let (one, two) = try (Server(cluster), Server(cluster))
         let first = try #require(try await one.step())
