@@ -45,6 +45,8 @@ final class Connection {
     var phase = Phase.head
     /// Whether the peer has closed its sending side; the peer may still read answers.
     var isPeerFinished = false
+    /// Whether the write that closed the connection failed, so that the peer got none of its bytes.
+    var hasLostOutput = false
     var parser = RequestParser()
     /// The received bytes that are not consumed yet: an incomplete request, or pipelined requests that wait.
     var input: [UInt8] = []

@@ -7,10 +7,10 @@ package struct HTTPResponder: Sendable {
 
     /// Sends the answer.
     ///
-    /// `then` is called on the shard's queue, or at once when the shard has ended, and must not block. Its
-    /// argument is false when the client had already disconnected, so that the client certainly got no
-    /// answer.
-    package func respond(_ response: HTTPResponse, then: (@Sendable (_ isSent: Bool) -> Void)? = nil) {
+    /// `then` is called on the shard's queue, or at once when the shard has ended, and must not block.
+    package func respond(
+        _ response: HTTPResponse, then: (@Sendable (HTTPDelivery) -> Void)? = nil
+    ) {
         shard.post(.answer(exchange, response, then))
     }
 
@@ -25,6 +25,18 @@ package struct HTTPResponder: Sendable {
         shard.post(.streamHead(exchange, head))
         return HTTPBodyWriter(shard: shard, exchange: exchange)
     }
+}
+
+/// What the server knows about the delivery of an answer.
+package enum HTTPDelivery: Sendable, Hashable {
+    /// The socket has accepted the complete answer, and the client had not closed its sending side before.
+    case sent
+    /// The client had already disconnected, so that it certainly got no answer.
+    case unsent
+    /// The client had closed its sending side, or does not read.
+    ///
+    /// A client that has disconnected sends the same end of input as one that still reads (RFC 9112 §9.6).
+    case unknown
 }
 
 /// A writer of the body of a streamed answer.

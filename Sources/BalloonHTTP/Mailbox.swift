@@ -6,7 +6,7 @@ final class Mailbox: Sendable {
     /// One task from another thread.
     enum Post: Sendable {
         case accepted(raw: Int32, from: PeerAddress, listener: Int)
-        case answer(ExchangeID, HTTPResponse, (@Sendable (_ isSent: Bool) -> Void)?)
+        case answer(ExchangeID, HTTPResponse, (@Sendable (HTTPDelivery) -> Void)?)
         case streamHead(ExchangeID, HTTPStreamHead)
         case chunk(ExchangeID, [UInt8], CheckedContinuation<Void, any Error>)
         case streamEnd(ExchangeID)

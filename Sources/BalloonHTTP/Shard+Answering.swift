@@ -2,13 +2,23 @@ import BalloonPOSIX
 import BalloonTLS
 
 extension Shard {
-    /// Answers a request whose handler returned nil; returns false when the connection has closed.
-    func answer(_ exchange: ExchangeID, _ response: HTTPResponse) -> Bool {
-        guard let (connection, exchange) = answering(exchange) else { return false }
+    /// Answers a request whose handler returned nil.
+    func answer(_ exchange: ExchangeID, _ response: HTTPResponse) -> HTTPDelivery {
+        guard let (connection, exchange) = answering(exchange) else { return .unsent }
         finish(connection, exchange, response)
+        // Send before the next answers are queued, so that a failing write is the one of this answer.
+        send(connection)
+        let delivery = delivery(on: connection)
         processInput(connection)
         settle(connection)
-        return true
+        return delivery
+    }
+
+    /// What is known of the delivery of an answer that was just sent, or kept as pending output.
+    private func delivery(on connection: Connection) -> HTTPDelivery {
+        if connection.hasLostOutput { return .unsent }
+        // Bytes that the connection still keeps may be lost with it.
+        return connection.isPeerFinished || connection.pendingOutputBytes > 0 ? .unknown : .sent
     }
 
     private func answering(_ id: ExchangeID) -> (Connection, Exchange)? {
@@ -97,6 +107,7 @@ extension Shard {
             connection.outputStart = 0
             setDeadline(connection, connection.listener.ticks.write)
         } catch {
+            connection.hasLostOutput = true
             close(connection)
         }
     }

@@ -30,6 +30,7 @@ extension Shard {
         do throws(TLSError) {
             try tls.seal(bytes, into: &sealed)
         } catch {
+            connection.hasLostOutput = true
             return close(connection)
         }
         transmit(connection, sealed)

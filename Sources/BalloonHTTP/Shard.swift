@@ -127,8 +127,8 @@ actor Shard {
         switch post {
         case .accepted(let raw, let peer, let listener): adopt(Descriptor(owning: raw), peer, listener)
         case .answer(let exchange, let response, let then):
-            let isSent = answer(exchange, response)
-            then?(isSent)
+            let delivery = answer(exchange, response)
+            then?(delivery)
         case .streamHead(let exchange, let head): startStream(exchange, head)
         case .chunk(let exchange, let bytes, let writer): write(exchange, bytes, writer)
         case .streamEnd(let exchange): endStream(exchange)
@@ -157,7 +157,7 @@ actor Shard {
         // A shard that has ended is not stuck, so answer the check.
         case .check(let answer): answer()
         case .subscribe(_, let section): section.broadcast.remove(from: section)
-        case .answer(_, _, let then): then?(false)
+        case .answer(_, _, let then): then?(.unsent)
         case .streamHead, .streamEnd, .batch, .endSection, .abort: break
         }
     }

@@ -308,7 +308,7 @@ package struct Payment: Hashable, Sendable {
     ///
     /// `open` has the attempts whose call, or the delivery of whose answer, this process still waits for. An
     /// attempt that has begun and is not among them was interrupted. `start` is the start of the server, and
-    /// `lifetime` the time for reversals. A success of which the device was not told, as after a crash, is
+    /// `lifetime` the time for reversals. A success of which the device was not told, or not certainly, is
     /// reversed when the request has ended: until then the device may repeat its call, or Apple's event arrive.
     /// It is not reversed soon after a start either, because the event may wait in the journal, or Apple repeat it.
     package mutating func advance(

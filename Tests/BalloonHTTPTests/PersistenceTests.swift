@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import BalloonHTTP
@@ -101,6 +102,50 @@ import Testing
             }
             #expect(answers.ranges(of: "200 OK").count == 4)
         }
+    }
+
+    /// What a client does after its request.
+    enum Ending: CaseIterable { case reads, finishes, disconnects, resets }
+
+    @Test(arguments: zip(Ending.allCases, [HTTPDelivery.sent, .unknown, .unknown, .unsent]))
+    func `the end of an answer says whether its client got it, unless the client had finished`(
+        ending: Ending, expected: HTTPDelivery
+    ) async throws {
+        let (held, deliveries) = (EventCollector<HTTPResponder>(), EventCollector<HTTPDelivery>())
+        let ended = EventCollector<Ending>()
+        let route = HTTPRoute(.get, "/held") { _, responder in
+            held.append(responder)
+            return nil
+        }
+        // One shard, so that it sees the end of this connection before a later connection's request.
+        let server = try await HTTPServerUnderTest(sampleRoutes + [route], shards: 1)
+        let client = Task {
+            try await server.withConnection { connection in
+                // The first answer shows that the server has both requests.
+                try connection.send(get("/") + get("/held"))
+                #expect(try connection.answer()?.body == "root")
+                switch ending {
+                case .reads: #expect(try connection.answer()?.body == "held")
+                case .finishes:
+                    connection.finishSending()
+                    ended.append(ending)
+                    #expect(try connection.answer()?.body == "held")
+                case .disconnects: break
+                case .resets: connection.resetOnClose()
+                }
+            }
+        }
+        let responder = try #require(await held.first { _ in true })
+        switch ending {
+        case .reads: break
+        case .disconnects, .resets: try await client.value
+        case .finishes: await ended.first { _ in true }
+        }
+        #expect(try await server.answer(get("/"))?.status == 200)
+        responder.respond(HTTPResponse(.ok, text: "held")) { deliveries.append($0) }
+        #expect(await deliveries.first { _ in true } == expected)
+        try await client.value
+        await server.stop()
     }
 
     @Test func `pipelined answers that exceed the output limit all arrive`() async throws {

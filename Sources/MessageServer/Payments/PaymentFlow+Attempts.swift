@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonPOSIX
 import HandlerKit
 import Logging
@@ -32,19 +33,19 @@ extension PaymentFlow {
             return shared
         }
         let (answer, isSuccess) = await shared.task.value
-        return Reply(answer: .json(answer)) { [self] isDelivered in
-            guard shared.leave(isDelivered: isDelivered), isSuccess else { return }
+        return Reply(answer: .json(answer)) { [self] delivery in
+            guard shared.leave(delivery), isSuccess else { return }
             Task { @concurrent in await tell(id, shared, found) }
         }
     }
 
     /// Closes a success for further posts, and returns whether the device got it; nil when another post waits
     /// for it, or it is already closed.
-    private func close(_ id: String, _ shared: SharedAttempt) -> Bool? {
+    private func close(_ id: String, _ shared: SharedAttempt) -> HTTPDelivery? {
         state.withLock { state in
             guard state.attempts[id] === shared, shared.posts == 0 else { return nil }
             state.attempts[id] = nil
-            return shared.isDelivered
+            return shared.delivery
         }
     }
 
@@ -236,18 +237,26 @@ extension PaymentFlow {
 
     private func tell(_ id: String, _ shared: SharedAttempt, _ found: Found) async {
         let clock = clock
-        // After an error, the record does not say whether the device got the answer; the request's end
-        // decides.
-        let told = try? await requests.update(found.name) { [self] request, _ -> Bool? in
+        // After an error, and when the delivery is unknown, the record does not say whether the device got the
+        // answer; Apple's event or the request's end decides.
+        let told = try? await requests.update(found.name) { [self] request, _ -> HTTPDelivery? in
             // Close inside the update: a later post then reads what is recorded here.
-            guard let isDelivered = close(id, shared) else { return nil }
-            request?.changePayment { $0.tell(id, isDelivered: isDelivered, at: clock.now()) }
-            return isDelivered
+            guard let delivery = close(id, shared) else { return nil }
+            if delivery != .unknown {
+                request?.changePayment { $0.tell(id, isDelivered: delivery == .sent, at: clock.now()) }
+            }
+            return delivery
         }
         // The update did not run when the store is closed.
-        guard let isDelivered = told ?? close(id, shared) else { return }
-        if !isDelivered {
+        guard let delivery = told ?? close(id, shared) else { return }
+        switch delivery {
+        case .sent: break
+        case .unsent:
             log("payment reversed; the device disconnected before the answer", key: found, "disconnected")
+        case .unknown:
+            log(
+                "payment charged, but the device may not have got the answer; Apple's event or the request's end decides",
+                key: found, "disconnected")
         }
         reversals.endCall(id)
     }

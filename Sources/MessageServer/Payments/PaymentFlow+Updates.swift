@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonPOSIX
 import HandlerKit
 import Logging
@@ -31,9 +32,9 @@ extension PaymentFlow {
             leaveLane(found.name)
             return Reply(answer: .json(prepared?.answer ?? Self.updateFailure))
         }
-        return Reply(answer: .json(prepared.answer)) { [self] isSent in
+        return Reply(answer: .json(prepared.answer)) { [self] delivery in
             Task { @concurrent in
-                await resolve(proposed, isSent: isSent, found)
+                await resolve(proposed, isSent: delivery != .unsent, found)
                 turn.release()
                 leaveLane(found.name)
             }

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonPOSIX
 import HandlerKit
 import Logging
@@ -25,11 +26,10 @@ final class PaymentFlow: Sendable {
         case busy
     }
 
-    /// An answer, and a closure that is called with true when the answer was sent, or with false when the
-    /// connection is closed.
+    /// An answer, and a closure that is called once with what is known of its delivery.
     struct Reply: Sendable {
         let answer: Answer
-        var wasDelivered: (@Sendable (Bool) -> Void)?
+        var wasDelivered: (@Sendable (HTTPDelivery) -> Void)?
     }
 
     /// The maximum number of callbacks at a time; further ones get 503.
@@ -47,7 +47,7 @@ final class PaymentFlow: Sendable {
     final class SharedAttempt: Sendable {
         struct State {
             var posts = 0
-            var isDelivered = false
+            var delivery = HTTPDelivery.unsent
         }
 
         let task: Task<(answer: [UInt8], isSuccess: Bool), Never>
@@ -58,16 +58,16 @@ final class PaymentFlow: Sendable {
         }
 
         var posts: Int { state.withLock(\.posts) }
-        /// Whether any of the answers was delivered.
-        var isDelivered: Bool { state.withLock(\.isDelivered) }
+        /// Whether any of the answers was delivered, or may have been.
+        var delivery: HTTPDelivery { state.withLock(\.delivery) }
 
         func join() { state.withLock { $0.posts += 1 } }
 
         /// Counts a post as answered; returns whether it was the last one.
-        func leave(isDelivered: Bool) -> Bool {
+        func leave(_ delivery: HTTPDelivery) -> Bool {
             state.withLock { state in
                 state.posts -= 1
-                state.isDelivered = state.isDelivered || isDelivered
+                if delivery == .sent || state.delivery == .unsent { state.delivery = delivery }
                 return state.posts == 0
             }
         }

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
@@ -225,7 +226,7 @@ import Testing
     func `an update counts only when its answer was sent`(isSent: Bool) async throws {
         let under = try await PaymentUnderTest(ScriptedPayments(update: { Self.dear($0) }))
         _ = await under.update(
-            .paymentMethodUpdate, #""paymentMethod":{"type":"credit"}"#, isDelivered: isSent)
+            .paymentMethodUpdate, #""paymentMethod":{"type":"credit"}"#, delivery: isSent ? .sent : .unsent)
         #expect(await under.pay() == .json(Under.success))
         #expect(try await under.payment().paid?.amount == (isSent ? "88.99" : "63.99"))
         await under.stop()
@@ -239,7 +240,7 @@ import Testing
         let post = Task { await under.pay() }
         #expect(await eventually { under.clock.rests.contains(.milliseconds(12_500)) })
         #expect(handler.paid.isEmpty)
-        reply.wasDelivered?(true)
+        reply.wasDelivered?(.sent)
         #expect(await post.value == .json(Under.success))
         #expect(try await under.payment().paid?.amount == "88.99")
         await under.stop()
@@ -354,9 +355,12 @@ import Testing
         await under.stop()
     }
 
-    @Test(arguments: [([false], true), ([false, true], false), ([true], false)])
+    @Test(arguments: [
+        ([HTTPDelivery.unsent], true), ([.unsent, .sent], false), ([.unknown, .sent], false),
+        ([.sent], false),
+    ])
     func `a success whose connections were all gone is reversed`(
-        deliveries: [Bool], isReversed: Bool
+        deliveries: [HTTPDelivery], isReversed: Bool
     ) async throws {
         let gate = CallGate()
         let handler = ScriptedPayments { call in
@@ -372,9 +376,7 @@ import Testing
         // All posts join before the handler answers.
         #expect(await eventually { under.flow.waitingPosts == deliveries.count })
         gate.release()
-        for (reply, isDelivered) in zip(replies, deliveries) {
-            await reply.value.wasDelivered?(isDelivered)
-        }
+        for (reply, delivery) in zip(replies, deliveries) { await reply.value.wasDelivered?(delivery) }
         if isReversed {
             try await under.wait(for: .reversed)
         } else {
@@ -382,6 +384,41 @@ import Testing
             #expect(handler.reversed.isEmpty)
         }
         await under.stop()
+    }
+
+    @Test(arguments: [("paid", false), ("paymentNotCompleted", true), (nil, true)])
+    func `Apple's event or the request's end decides about a success that the device may not have got`(
+        state: String?, isReversed: Bool
+    ) async throws {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler)
+        #expect(await under.pay(delivery: .unknown) == .json(Under.success))
+        #expect(await eventually { under.flow.waitingPosts == 0 })
+        let charged = try await under.payment()
+        #expect(charged.paid?.isTold == false && charged.isBusy && handler.reversed.isEmpty)
+        if let state {
+            _ = try await under.results.result(of: try Self.event(state, of: Under.customer))
+        } else {
+            under.clock.advance(by: .seconds(600))
+        }
+        if isReversed {
+            try await under.wait(for: .reversed)
+            #expect(handler.reversed == [Under.attempt()])
+        } else {
+            #expect(try await under.payment().paid?.isTold == true)
+            #expect(handler.reversed.isEmpty)
+        }
+        await under.stop()
+    }
+
+    /// Apple's event with the result of the payment.
+    private static func event(_ state: String?, of customer: CustomerID) throws -> InboundEvent {
+        let state = state.map { #""state":"\#($0)","# } ?? ""
+        let message =
+            #"{"type":"interactive","interactiveData":{"data":{"requestIdentifier":"\#(Under.identifier)","payment":{\#(state)"paymentRequest":{}}}}}"#
+        return InboundEvent.decode(
+            message: try JSONDocument(Array(message.utf8)), id: MessageID("m"), business: Under.business,
+            customer: customer)
     }
 
     @Test(arguments: [
@@ -396,7 +433,7 @@ import Testing
         let reply = await under.flow.answer(.paymentGateway, key: key, Under.gateway(identifier: identifier))
         #expect(reply.answer == (isFound ? .json(Under.success) : .notFound))
         #expect(handler.paid.count == (isFound ? 1 : 0))
-        reply.wasDelivered?(true)
+        reply.wasDelivered?(.sent)
         await under.stop()
     }
 
@@ -429,17 +466,10 @@ import Testing
         let under = try await PaymentUnderTest(handler)
         _ = await under.pay()
         #expect(try await eventually { try await !under.payment().isBusy })
-        let state = state.map { #""state":"\#($0)","# } ?? ""
-        let message =
-            #"{"type":"interactive","interactiveData":{"data":{"requestIdentifier":"\#(Under.identifier)","payment":{\#(state)"paymentRequest":{}}}}}"#
-        func event(_ customer: CustomerID) throws -> InboundEvent {
-            InboundEvent.decode(
-                message: try JSONDocument(Array(message.utf8)), id: MessageID("m"), business: Under.business,
-                customer: customer)
-        }
-        #expect(try await under.results.result(of: try event(CustomerID("other"))) == nil)
+        #expect(try await under.results.result(of: try Self.event(state, of: CustomerID("other"))) == nil)
         for _ in 0..<2 {
-            let result = try #require(try await under.results.result(of: try event(Under.customer)))
+            let event = try Self.event(state, of: Under.customer)
+            let result = try #require(try await under.results.result(of: event))
             #expect(result.state == .paid && result.amount == "63.99" && result.currency == "USD")
             #expect(result.reference == "ch_1" && result.agrees == agrees)
             #expect(result.attempt == Under.attempt())
@@ -539,8 +569,8 @@ import Testing
         let first = await under.flow.answer(.paymentGateway, key: "fish", Under.gateway())
         let second = await under.flow.answer(.paymentGateway, key: "fish", Under.gateway())
         #expect(first.answer == .json(Under.success) && second.answer == first.answer)
-        first.wasDelivered?(false)
-        second.wasDelivered?(true)
+        first.wasDelivered?(.unsent)
+        second.wasDelivered?(.sent)
         #expect(try await eventually { try await !under.payment().isBusy })
         #expect(try await under.payment().attempts.map(\.state) == [.succeeded])
         #expect(handler.paid.count == 1 && handler.reversed.isEmpty)

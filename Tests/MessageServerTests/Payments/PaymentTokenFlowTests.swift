@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
@@ -69,7 +70,7 @@ import Testing
 
     private func pay(_ under: PaymentUnderTest, _ paymentData: [UInt8]) async -> PaymentFlow.Answer {
         let reply = await under.flow.answer(.paymentGateway, key: "fish", body(paymentData))
-        reply.wasDelivered?(true)
+        reply.wasDelivered?(.sent)
         return reply.answer
     }
 

@@ -1,3 +1,4 @@
+import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BalloonWire
@@ -144,12 +145,12 @@ final class PaymentUnderTest: Sendable {
     }
 
     /// Answers a gateway call, and delivers the answer.
-    func pay(_ token: String = "token-1", shippingMethod: String? = "cheap", isDelivered: Bool = true) async
-        -> PaymentFlow.Answer
-    {
+    func pay(
+        _ token: String = "token-1", shippingMethod: String? = "cheap", delivery: HTTPDelivery = .sent
+    ) async -> PaymentFlow.Answer {
         let reply = await flow.answer(
             .paymentGateway, key: "fish", Self.gateway(token, shippingMethod: shippingMethod))
-        reply.wasDelivered?(isDelivered)
+        reply.wasDelivered?(delivery)
         return reply.answer
     }
 
@@ -162,10 +163,10 @@ final class PaymentUnderTest: Sendable {
 
     /// Answers an update of the sheet, and delivers the answer.
     func update(
-        _ kind: PaymentCallback.Kind, _ members: String, isDelivered: Bool = true
+        _ kind: PaymentCallback.Kind, _ members: String, delivery: HTTPDelivery = .sent
     ) async -> PaymentFlow.Answer {
         let reply = await flow.answer(kind, key: "fish", Self.update(members))
-        reply.wasDelivered?(isDelivered)
+        reply.wasDelivered?(delivery)
         return reply.answer
     }
 
