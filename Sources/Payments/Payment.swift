@@ -122,7 +122,7 @@ package struct Payment: Hashable, Sendable {
     /// The sheets of updates whose answers the device may have got, oldest first.
     ///
     /// An update adds its sheet before its answer is sent, and the delivery removes it. More remain only after
-    /// a crash between the two.
+    /// a crash between the two, and when the delivery is unknown.
     package private(set) var pending: [Shown] = []
     /// The time after which no payment is accepted; nil before the message is sent.
     package private(set) var endsAt: Timestamp?

@@ -34,7 +34,8 @@ extension PaymentFlow {
         }
         return Reply(answer: .json(prepared.answer)) { [self] delivery in
             Task { @concurrent in
-                await resolve(proposed, isSent: delivery != .unsent, found)
+                // When the delivery is unknown, both sheets stay possible, as after a crash.
+                if delivery != .unknown { await resolve(proposed, isSent: delivery == .sent, found) }
                 turn.release()
                 leaveLane(found.name)
             }

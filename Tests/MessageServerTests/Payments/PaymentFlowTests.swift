@@ -232,6 +232,22 @@ import Testing
         await under.stop()
     }
 
+    @Test func `after an update that the device may not have got, a sum that is not certain is not charged`()
+        async throws
+    {
+        let handler = ScriptedPayments(update: { Self.dear($0) })
+        let under = try await PaymentUnderTest(handler)
+        let method = #""paymentMethod":{"type":"credit"}"#
+        _ = await under.update(.paymentMethodUpdate, method, delivery: .unknown)
+        #expect(await under.pay() == Under.failed(.totalChanged))
+        #expect(handler.paid.isEmpty)
+        // The next update tells the device the sum.
+        _ = await under.update(.paymentMethodUpdate, method)
+        #expect(await under.pay("token-2") == .json(Under.success))
+        #expect(try await under.payment().paid?.amount == "88.99")
+        await under.stop()
+    }
+
     @Test func `a token waits for the end of an update`() async throws {
         let handler = ScriptedPayments(update: { Self.dear($0) })
         let under = try await PaymentUnderTest(handler)
