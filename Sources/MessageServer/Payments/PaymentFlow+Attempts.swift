@@ -239,25 +239,32 @@ extension PaymentFlow {
         let clock = clock
         // After an error, and when the delivery is unknown, the record does not say whether the device got the
         // answer; Apple's event or the request's end decides.
-        let told = try? await requests.update(found.name) { [self] request, _ -> HTTPDelivery? in
-            // Close inside the update: a later post then reads what is recorded here.
-            guard let delivery = close(id, shared) else { return nil }
-            if delivery != .unknown {
-                request?.changePayment { $0.tell(id, isDelivered: delivery == .sent, at: clock.now()) }
+        let closed = Mutex<HTTPDelivery?>(nil)
+        do {
+            try await requests.update(found.name) { [self] request, _ in
+                // Close inside the update: a later post then reads what is recorded here.
+                guard let delivery = close(id, shared) else { return }
+                closed.withLock { $0 = delivery }
+                if delivery != .unknown {
+                    request?.changePayment { $0.tell(id, isDelivered: delivery == .sent, at: clock.now()) }
+                }
             }
-            return delivery
-        }
-        // The update did not run when the store is closed.
-        guard let delivery = told ?? close(id, shared) else { return }
-        switch delivery {
-        case .sent: break
-        case .unsent:
-            log("payment reversed; the device disconnected before the answer", key: found, "disconnected")
-        case .unknown:
+            switch closed.withLock({ $0 }) {
+            case nil, .sent: break
+            case .unsent:
+                log("payment reversed; the device disconnected before the answer", key: found, "disconnected")
+            case .unknown:
+                log(
+                    "payment charged, but the device may not have got the answer; Apple's event or the request's end decides",
+                    key: found, "disconnected")
+            }
+        } catch {
             log(
-                "payment charged, but the device may not have got the answer; Apple's event or the request's end decides",
-                key: found, "disconnected")
+                "delivery of a payment's answer not recorded; Apple's event or the request's end decides",
+                key: found, "\(error)")
         }
-        reversals.endCall(id)
+        // The update did not run when the store is closed, and its change was undone when the disk refused it.
+        // The call has ended in both cases.
+        if closed.withLock({ $0 }) ?? close(id, shared) != nil { reversals.endCall(id) }
     }
 }

@@ -2,6 +2,7 @@ import BalloonHTTP
 import BalloonJSON
 import BalloonPOSIX
 import BusinessMessages
+import Glibc
 import HandlerKit
 import Payments
 import Synchronization
@@ -424,6 +425,27 @@ import Testing
             #expect(try await under.payment().paid?.isTold == true)
             #expect(handler.reversed.isEmpty)
         }
+        await under.stop()
+    }
+
+    @Test func `a lost success whose record the disk refuses is reversed at the request's end`() async throws
+    {
+        let handler = ScriptedPayments()
+        let under = try await PaymentUnderTest(handler)
+        let reply = await under.flow.answer(.paymentGateway, key: "fish", Under.gateway())
+        // A folder in the place of the temporary file: it can neither be replaced nor removed.
+        let name = RequestName(of: Under.identifier)
+        let path = under.temporary.directory.file("data") + "/requests/" + name.path
+        let temporary = "\(path).\(getpid()).new"
+        try Directory.make(temporary + "/x")
+        reply.wasDelivered?(.unsent)
+        #expect(await eventually { under.log.lines.contains { $0.contains("answer not recorded") } })
+        try Directory.removeEmpty(temporary + "/x")
+        try Directory.removeEmpty(temporary)
+        #expect(try await under.payment().paid?.isTold == false && handler.reversed.isEmpty)
+        under.clock.advance(by: .seconds(600))
+        try await under.wait(for: .reversed)
+        #expect(handler.reversed == [Under.attempt()])
         await under.stop()
     }
 
