@@ -22,7 +22,7 @@ final class PaymentFlow: Sendable {
         case notFound
         /// 400: the body cannot be read.
         case badRequest
-        /// 503: too many callbacks are in progress.
+        /// 503: too many callbacks are in progress, in all, of the business, or of the request's order tracking.
         case busy
     }
 
@@ -32,8 +32,6 @@ final class PaymentFlow: Sendable {
         var wasDelivered: (@Sendable (HTTPDelivery) -> Void)?
     }
 
-    /// The maximum number of callbacks at a time; further ones get 503.
-    static let maximumCallbacks = 2048
     /// The maximum number of updates of one request at a time.
     static let maximumUpdates = 8
 
@@ -79,7 +77,7 @@ final class PaymentFlow: Sendable {
     }
 
     struct State {
-        var running = 0
+        var slots = CallbackSlots()
         var attempts: [String: SharedAttempt] = [:]
         var lanes: [RequestName: Lane] = [:]
     }
@@ -113,8 +111,8 @@ final class PaymentFlow: Sendable {
 
     /// Answers a device; `key` is the part of the path that names the request or the business.
     func answer(_ kind: PaymentCallback.Kind, key: String, _ body: [UInt8]) async -> Reply {
-        guard enter() else { return Reply(answer: .busy) }
-        defer { state.withLock { $0.running -= 1 } }
+        guard state.withLock({ $0.slots.enter() }) else { return Reply(answer: .busy) }
+        defer { state.withLock { $0.slots.leave() } }
         // The error is dropped, because every unreadable body gets the same answer.
         guard let root = (try? JSONDocument(body))?.root, let callback = try? PaymentCallback(kind, root)
         else {
@@ -131,6 +129,11 @@ final class PaymentFlow: Sendable {
         guard let (found, request) = known, request.requestIdentifier == callback.requestIdentifier,
             handlers.callbacks(of: found.business.id)?.contains(kind) ?? true
         else { return Reply(answer: .notFound) }
+        let (business, tracked) = (found.business.id, kind == .orderTracking ? found.name : nil)
+        guard state.withLock({ $0.slots.enter(business, tracking: tracked) }) else {
+            return Reply(answer: .busy)
+        }
+        defer { state.withLock { $0.slots.leave(business, tracking: tracked) } }
         switch kind {
         case .paymentGateway: return await gateway(callback, found)
         case .orderTracking: return Reply(answer: await track(callback, found))
@@ -179,14 +182,6 @@ final class PaymentFlow: Sendable {
             business: found.business.id, customer: found.customer, message: payload.message,
             requestIdentifier: callback.requestIdentifier, request: payload.request, callback: callback,
             sheet: sheet, attempt: attempt, decryptedToken: token?.json)
-    }
-
-    private func enter() -> Bool {
-        state.withLock { state in
-            guard state.running < Self.maximumCallbacks else { return false }
-            state.running += 1
-            return true
-        }
     }
 
     func log(_ message: Logger.Message, key found: Found?, _ reason: String) {

@@ -549,6 +549,25 @@ import Testing
         await under.stop()
     }
 
+    @Test func `a request's order tracking is bounded and does not keep its payment from being answered`()
+        async throws
+    {
+        let gate = CallGate()
+        let handler = ScriptedPayments(track: { _ in await gate.wait() })
+        let under = try await PaymentUnderTest(handler)
+        let body = Under.update(#""paymentMethod":{"type":"Credit"}"#)
+        let posts = (0..<CallbackSlots.maximumTracking).map { _ in
+            Task { await under.flow.answer(.orderTracking, key: "fish", body).answer }
+        }
+        #expect(await eventually { handler.tracked == posts.count })
+        #expect(await under.flow.answer(.orderTracking, key: "fish", body).answer == .busy)
+        #expect(await under.pay() == .json(Under.success))
+        gate.release()
+        for post in posts { #expect(await post.value == .ok) }
+        #expect(await under.flow.answer(.orderTracking, key: "fish", body).answer == .ok)
+        await under.stop()
+    }
+
     @Test func `records of payments are removed when the days of the business are over`() async throws {
         let directory = TemporaryDirectory()
         let records = PaymentRecords(dataDirectory: directory.path, logger: LogCollector().logger)

@@ -19,19 +19,23 @@ final class ScriptedPayments: PaymentHandling {
 
     typealias Pay = @Sendable (PaymentHandlerCall) async throws -> PaymentOutcome
     typealias Reverse = @Sendable (PaymentHandlerCall) throws -> Void
+    typealias Track = @Sendable (PaymentHandlerCall) async -> Void
     typealias Update = @Sendable (PaymentHandlerCall) async throws -> SheetUpdate
 
     private let state = Mutex(State())
     private let onPay: Mutex<Pay>
     private let onUpdate: Mutex<Update>
     private let onReverse: Reverse
+    private let onTrack: Track
     private let failsToReverse: Mutex<Int>
 
     init(
         failingReversals: Int = 0,
         pay: @escaping Pay = { .success(charged: $0.sheet.total.amount, reference: "ch_1") },
-        update: @escaping Update = { _ in .unchanged }, reverse: @escaping Reverse = { _ in }
+        update: @escaping Update = { _ in .unchanged }, reverse: @escaping Reverse = { _ in },
+        track: @escaping Track = { _ in }
     ) {
+        onTrack = track
         onReverse = reverse
         onPay = Mutex(pay)
         onUpdate = Mutex(update)
@@ -70,5 +74,8 @@ final class ScriptedPayments: PaymentHandling {
         return try await onUpdate.withLock { $0 }(call)
     }
 
-    func track(_ call: PaymentHandlerCall) async throws { state.withLock { $0.tracked += 1 } }
+    func track(_ call: PaymentHandlerCall) async throws {
+        state.withLock { $0.tracked += 1 }
+        await onTrack(call)
+    }
 }
