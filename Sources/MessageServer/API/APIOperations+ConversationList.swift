@@ -13,9 +13,12 @@ extension APIOperations {
     /// The maximum number and bytes of the lines that a page reads of each conversation.
     private static let linesOfEach = (maximum: 10, bytes: 32 << 10)
 
-    private typealias Listed = (conversations: [ConversationFacts], searched: Int?, unreadable: Int)
+    /// The conversations are written JSON, which is small; a line may have megabytes.
+    private typealias Listed = (conversations: [[UInt8]], searched: Int?, unreadable: Int)
     private static let listed = JSONObjectForm<Listed>(written: [
-        JSONField("conversations", .list(ConversationFacts.form)) { $0.conversations },
+        JSONField(
+            "conversations", .list(JSONForm(.raw, schema: ConversationFacts.form.schema, { $0 }, { $0 }))
+        ) { $0.conversations },
         JSONField("searched", optional: .integer) { $0.searched },
         JSONField("unreadable", optional: .integer) { $0.unreadable > 0 ? $0.unreadable : nil },
     ]).form(named: "Conversations")
@@ -102,23 +105,38 @@ extension APIOperations {
 
     private func answer(_ request: APIRequest, _ list: Store.ConversationPage) throws -> APIAnswer {
         let business = try request.business.id
-        var unreadable = list.unreadable
-        let states = try list.conversations.compactMap { conversation -> ConversationFacts? in
-            let name = conversation.digest.hexadecimal
+        let page = try Self.page(
+            of: list.conversations.map(\.digest.hexadecimal),
+            in: request["state"].flatMap(Assignment.State.init)
+        ) { name in
+            try ConversationFacts.read(name, of: business, files, lines: Self.linesOfEach) {
+                store.assignment(of: business, $0)
+            }?.completed(by: store, business)
+        }
+        return APIAnswer(
+            json: Self.listed.json((page.conversations, list.searched, list.unreadable + page.unreadable)),
+            fields: request.link(next: list.next?.text))
+    }
+
+    /// Returns the JSON of the conversations in `state`, and the number of the unreadable ones.
+    ///
+    /// Each conversation is written before the next one is read, so that the lines of only one are in memory:
+    /// the last line of each is read whatever its size.
+    static func page(
+        of names: [String], in state: Assignment.State?, read: (String) throws -> ConversationFacts?
+    ) throws -> (conversations: [[UInt8]], unreadable: Int) {
+        var (conversations, unreadable) = ([[UInt8]](), 0)
+        for name in names {
             do {
-                return try ConversationFacts.read(name, of: business, files, lines: Self.linesOfEach) {
-                    store.assignment(of: business, $0)
-                }?.completed(by: store, business)
+                // Only the lines show that the customer closed a conversation that its handler has, so compare
+                // the state again.
+                guard let facts = try read(name), state == nil || state == facts.state else { continue }
+                conversations.append(ConversationFacts.form.json(facts))
             } catch StoreError.quarantinedConversation, StoreError.damaged {
                 // One damaged conversation must not make the whole list unavailable.
                 unreadable += 1
-                return nil
             }
         }
-        // Only the lines show that the customer closed a conversation that its handler has, so compare the state again.
-        let shown = states.filter { state in request["state"].map { $0 == state.state.rawValue } ?? true }
-        return APIAnswer(
-            json: Self.listed.json((shown, list.searched, unreadable)),
-            fields: request.link(next: list.next?.text))
+        return (conversations, unreadable)
     }
 }

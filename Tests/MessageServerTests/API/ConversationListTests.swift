@@ -1,4 +1,4 @@
-import BalloonJSON
+import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import HandlerKit
@@ -8,6 +8,7 @@ import Simulator
 import TestSupport
 import Testing
 
+@testable import BalloonJSON
 @testable import MessageServer
 
 /// Listing and searching conversations over the API.
@@ -173,6 +174,36 @@ import Testing
         #expect(try await names("?q=m-anna", server).isEmpty)
         #expect(try await names("?q=ask&customer=urn:mbid:anna", server) == ["anna"])
         await server.stop()
+    }
+
+    @Test func `a page keeps the lines of one conversation in memory, not of all`() throws {
+        let (directory, business) = (TemporaryDirectory(), BusinessID("b-1"))
+        let files = ConversationFiles(dataDirectory: directory.path)
+        let names = ["a", "b", "c"].map { ConversationFiles.name(of: CustomerID("urn:mbid:\($0)")) }
+        for (customer, name) in zip(["a", "b", "c"], names) {
+            let folder = directory.file("conversations/b-1/\(name.prefix(2))")
+            try Directory.make(folder)
+            let line =
+                #"{"seq":1,"at":"2026-11-22T20:00:00.000Z","direction":"inbound","id":"m","kind":"text","#
+                + #""customer":"urn:mbid:\#(customer)","record":1,"#
+                + #""message":{"body":"\#(String(repeating: "x", count: 100_000))"}}"#
+            try AtomicFile.write(Array((line + "\n").utf8), to: "\(folder)/\(name).jsonl")
+        }
+        weak var earlier: JSONStorage?
+        var read: [String] = []
+        let page = try APIOperations.page(of: names, in: .handler) { name in
+            let isReleased = earlier == nil
+            #expect(isReleased)
+            let facts = try ConversationFacts.read(name, of: business, files, lines: (10, 1)) { _ in .handler
+            }
+            earlier = facts?.lines.last?.message.storage
+            read.append(name)
+            return facts
+        }
+        #expect(read == names && page.unreadable == 0)
+        #expect(page.conversations.allSatisfy { $0.count < 2000 })
+        #expect(try page.conversations.map { try JSONDocument($0).root["id"]?.string } == names)
+        withExtendedLifetime(directory) {}
     }
 }
 
