@@ -52,6 +52,8 @@ final class Connection {
     var input: [UInt8] = []
     var output: [UInt8] = []
     var outputStart = 0
+    /// The objects that the queued answers retain; released when no output is pending.
+    var retained: [any AnyObject & Sendable] = []
     /// The value of ``heldBytes`` when it was last reported to the listener's ``ConnectionCounter``.
     var countedBytes = 0
     var interest: Epoll.Events = .readable

@@ -66,7 +66,11 @@ package struct HTTPBodyWriter: Sendable {
     }
 
     /// Ends the body.
-    package func finish() { shard.post(.streamEnd(exchange)) }
+    ///
+    /// The connection retains `retained` until the socket has accepted all of the body, or the connection has closed.
+    package func finish(retaining retained: (any AnyObject & Sendable)? = nil) {
+        shard.post(.streamEnd(exchange, retaining: retained))
+    }
 }
 
 /// A reader of the body of a request, piece by piece, for a route that pulls it.

@@ -9,6 +9,9 @@ package struct HTTPResponse: Sendable {
     /// The status line and the fields, without `Date` and `Connection`, which the shard adds when it sends
     /// the answer.
     let header: [UInt8]
+    /// An object that the connection retains until the socket has accepted all of the answer, or the connection
+    /// has closed.
+    package var retained: (any AnyObject & Sendable)?
 
     /// Creates an answer; `fields` must not name `Content-Length`, `Content-Type`, `Date` or `Connection`.
     ///
@@ -42,6 +45,11 @@ package struct HTTPStreamHead: Sendable {
     let header: [UInt8]
     let hasLength: Bool
     let isOpenEnded: Bool
+
+    /// Creates the head of an answer whose whole body is known; exactly the body's bytes must be written.
+    package init(of response: HTTPResponse) {
+        (header, hasLength, isOpenEnded) = (response.header, true, false)
+    }
 
     /// Creates the head of an answer; `fields` must not name the fields that ``HTTPResponse`` excludes.
     ///

@@ -9,7 +9,7 @@ final class Mailbox: Sendable {
         case answer(ExchangeID, HTTPResponse, (@Sendable (HTTPDelivery) -> Void)?)
         case streamHead(ExchangeID, HTTPStreamHead)
         case chunk(ExchangeID, [UInt8], CheckedContinuation<Void, any Error>)
-        case streamEnd(ExchangeID)
+        case streamEnd(ExchangeID, retaining: (any AnyObject & Sendable)?)
         case subscribe(ExchangeID, to: BroadcastSection)
         case batch(BroadcastBatch, to: BroadcastSection)
         case endSection(BroadcastSection, isRegular: Bool)

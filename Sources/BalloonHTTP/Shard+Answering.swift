@@ -35,6 +35,7 @@ extension Shard {
         appendConnectionFields(exchange, isPersistent)
         out += crlf
         if !exchange.isHeadRequest { out += response.body }
+        if let retained = response.retained { connection.retained.append(retained) }
         end(exchange, on: connection, isPersistent)
     }
 
@@ -82,6 +83,7 @@ extension Shard {
             transmitSealed(connection, out)
             emptyOut()
         }
+        if !connection.retained.isEmpty, connection.pendingOutputBytes == 0 { connection.retained = [] }
         if case .closing = connection.phase, connection.pendingOutputBytes == 0 { linger(connection) }
     }
 
@@ -232,8 +234,9 @@ extension Shard {
         if connection.hasRoomForAnswers { answer.resumeWriter() }
     }
 
-    func endStream(_ exchange: ExchangeID) {
+    func endStream(_ exchange: ExchangeID, retaining retained: (any AnyObject & Sendable)?) {
         guard let (connection, exchange, answer) = streaming(exchange) else { return }
+        if let retained { connection.retained.append(retained) }
         finishStream(connection, exchange, answer)
         processInput(connection)
         settle(connection)

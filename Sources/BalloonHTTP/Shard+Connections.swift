@@ -130,6 +130,7 @@ extension Shard {
         guard connection.isOpen else { return }
         let phase = connection.phase
         connection.phase = .closed
+        connection.retained = []
         slots.remove(connection)
         uncount(connection.peer, connection.listenerNumber)
         _ = connection.listener.connections.count(

@@ -131,7 +131,7 @@ actor Shard {
             then?(delivery)
         case .streamHead(let exchange, let head): startStream(exchange, head)
         case .chunk(let exchange, let bytes, let writer): write(exchange, bytes, writer)
-        case .streamEnd(let exchange): endStream(exchange)
+        case .streamEnd(let exchange, let retained): endStream(exchange, retaining: retained)
         case .subscribe(let exchange, let section): subscribe(exchange, to: section)
         case .batch(let batch, let section): deliver(batch, to: section)
         case .endSection(let section, let isRegular): end(section, isRegular: isRegular)

@@ -1,5 +1,6 @@
 import BalloonPOSIX
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -85,6 +86,47 @@ import Testing
         }
     }
 
+    @Test func `an answer retains its object until the client has read it or is gone`() async throws {
+        let objects = LivingObjects()
+        let route = HTTPRoute(.get, "/retaining") { _, _ in
+            var response = HTTPResponse(.ok, body: [UInt8](repeating: 7, count: 8 << 20))
+            response.retained = objects.make()
+            return response
+        }
+        let streamed = HTTPRoute(.get, "/streamed") { _, responder in
+            let response = HTTPResponse(.ok, body: [UInt8](repeating: 7, count: 8 << 20))
+            let (writer, object) = (responder.stream(HTTPStreamHead(of: response)), objects.make())
+            Task {
+                // The client reads all of the answer.
+                try? await writer.write(response.body)
+                writer.finish(retaining: object)
+            }
+            return nil
+        }
+        try await withServer([route, streamed]) { server in
+            let address = server.address
+            try await onThread {
+                for path in ["/retaining", "/streamed"] {
+                    let connection = try RawConnection(address)
+                    try connection.receiveSlowly()
+                    try connection.send(get(path))
+                    while server.bufferedBytes == 0 { sched_yield() }
+                    #expect(objects.count == 1)
+                    #expect(try connection.answer()?.body.utf8.count == 8 << 20)
+                    while objects.count > 0 { sched_yield() }
+                }
+                var connection: RawConnection? = try RawConnection(address)
+                try connection?.receiveSlowly()
+                try connection?.send(get("/retaining"))
+                while server.bufferedBytes == 0 { sched_yield() }
+                #expect(objects.count == 1)
+                connection?.resetOnClose()
+                connection = nil
+                while objects.count > 0 { sched_yield() }
+            }
+        }
+    }
+
     private static let routes = [
         HTTPRoute(.post, "/size", body: .collected(maximumBytes: 1 << 20)) { request, _ in
             HTTPResponse(.ok, text: "\(request.body.count)")
@@ -99,6 +141,26 @@ import Testing
             while server.bufferedBytes < bytes { sched_yield() }
             while server.bufferedBytes > bytes + 200 { sched_yield() }
         }
+    }
+}
+
+/// Makes objects, and counts those that are still retained.
+private final class LivingObjects: Sendable {
+    private final class Object: Sendable {
+        private let all: LivingObjects
+
+        init(_ all: LivingObjects) { self.all = all }
+
+        deinit { all.living.subtract(1, ordering: .relaxed) }
+    }
+
+    private let living = Atomic(0)
+
+    var count: Int { living.load(ordering: .relaxed) }
+
+    func make() -> any AnyObject & Sendable {
+        living.add(1, ordering: .relaxed)
+        return Object(self)
     }
 }
 

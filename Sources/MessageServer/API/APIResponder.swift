@@ -12,7 +12,9 @@ struct APIResponder: Sendable {
 
     /// Sends an answer with the header fields that all answers share; a GET whose `If-None-Match` names the content
     /// gets 304.
-    func respond(_ answer: APIAnswer) { responder.respond(api.finish(answer, facts)) }
+    func respond(_ answer: APIAnswer) {
+        if let response = api.begin(answer, facts, responder) { responder.respond(response) }
+    }
 
     /// Stops counting the operation as in flight; called before the operation waits for anything other than
     /// the disk.

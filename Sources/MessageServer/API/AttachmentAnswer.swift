@@ -16,9 +16,9 @@ struct AttachmentAnswer {
     private let name: String
     private let mediaType: String
 
-    private static let pieceBytes = 64 << 10
+    static let pieceBytes = 64 << 10
     /// The time in which the client must receive one piece of 64 KiB: at least 1,092 bytes a second.
-    private static let pieceTime = Duration.seconds(60)
+    static let pieceTime = Duration.seconds(60)
 
     /// Opens an attachment; throws `not-found` when it was not downloaded, or is no longer kept.
     init(

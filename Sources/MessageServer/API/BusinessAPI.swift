@@ -27,6 +27,8 @@ final class BusinessAPI: Sendable {
     private let inFlight = InFlightOperations(maximum: 128)
     /// Counts the downloads of each token; a download ends when its client has read all of it.
     let downloads = InFlightOperations(maximum: 64)
+    /// Counts the bytes of each token's answers that its clients have not read; a token at the maximum gets 503.
+    private let unread = InFlightOperations(maximum: 16 << 20)
 
     init(
         _ access: APIAccess, cursors: APICursor, numbers: RecordNumbers, audit: AuditLog? = nil,
@@ -103,13 +105,16 @@ final class BusinessAPI: Sendable {
         if let problem { return refuse(problem, facts) }
         guard let token = facts.token else { return refuse(APIProblem(.unauthenticated), facts) }
         do throws(APIProblem) {
+            // Before the operation, because the answer to a change that was made must not be refused.
+            if unread.isFull(token.name) { throw Self.tooMuchUnread }
             try checkMediaType(request, operation)
             let request = try APIRequest(
                 request, operation, token: token, business: facts.business, access: access,
                 cursors: cursors, numbers: numbers)
             var responder = APIResponder(api: self, facts: facts, responder: responder)
             switch operation.handler {
-            case .direct(let handler): return handler(request, responder).map { finish($0, facts) }
+            case .direct(let handler):
+                return handler(request, responder).flatMap { begin($0, facts, responder.responder) }
             case .blocking(let answer):
                 responder.permit = try inFlight.permit(for: token, to: "wait for the disk")
                 start(answer, request, responder, on: executor(of: operation, for: token))
@@ -161,6 +166,50 @@ final class BusinessAPI: Sendable {
         // The text of any other error may contain customer text, so only its type is logged.
         problem.cause = problem.cause ?? "\(type(of: error))"
         return problem
+    }
+
+    private static let tooMuchUnread = APIProblem(
+        .unavailable, "the token's clients have not read its earlier answers", retryAfter: 5)
+
+    /// Returns the response to send at once; nil when this call sends a long one in pieces.
+    ///
+    /// Answers that are not read would fill the memory that all clients of the listener share, so their bytes count
+    /// for the token until the client has read them, and the connection gets a long answer only in pieces.
+    func begin(_ answer: APIAnswer, _ facts: APIFacts, _ responder: HTTPResponder) -> HTTPResponse? {
+        var response = finish(answer, facts)
+        let bytes = response.body.count
+        guard let token = facts.token?.name, bytes > HTTPLimits.freeBytesPerConnection else {
+            return response
+        }
+        if facts.method != .get {
+            response.retained = unread.add(token, weighing: bytes)
+        } else if let permit = unread.begin(token, weighing: bytes) {
+            response.retained = permit
+        } else {
+            return refuse(Self.tooMuchUnread, facts)
+        }
+        guard bytes > AttachmentAnswer.pieceBytes else { return response }
+        Task { [response] in await write(response, to: responder) }
+        return nil
+    }
+
+    /// Writes an answer in pieces, each as soon as the client has read enough of the ones before.
+    private func write(_ response: HTTPResponse, to responder: HTTPResponder) async {
+        let writer = responder.stream(HTTPStreamHead(of: response))
+        var position = 0
+        do {
+            while position < response.body.count {
+                let piece = Array(response.body[position...].prefix(AttachmentAnswer.pieceBytes))
+                try await withDeadline(AttachmentAnswer.pieceTime, abort: responder.abort) {
+                    try await writer.write(piece)
+                }
+                position += piece.count
+            }
+            writer.finish(retaining: response.retained)
+        } catch {
+            // The client has disconnected or reads too slowly, or the request was HEAD, whose answer has ended.
+            responder.abort()
+        }
     }
 
     /// Adds the header fields that all answers share; logs and audits the request unless it is a GET.

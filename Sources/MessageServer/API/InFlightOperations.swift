@@ -2,6 +2,8 @@ import BalloonPOSIX
 import Synchronization
 
 /// Limits the operations of each token that are in flight, so that no token can block another token.
+///
+/// An operation may count for more than one, such as an answer for its bytes.
 final class InFlightOperations: Sendable {
     private struct Operations {
         var running = 0
@@ -18,14 +20,26 @@ final class InFlightOperations: Sendable {
     /// Returns the number of operations of a token that are in flight.
     func count(of token: String) -> Int { tokens.withLock { $0[token]?.running ?? 0 } }
 
-    /// Counts an operation until the returned permit is released; nil when the token already has the maximum.
-    func begin(_ token: String) -> OperationPermit? {
+    /// Whether the token has the maximum.
+    func isFull(_ token: String) -> Bool { count(of: token) >= maximum }
+
+    /// Counts an operation until the returned permit is released; nil when the token would have more than the maximum.
+    ///
+    /// A token without another operation may begin one of any weight.
+    func begin(_ token: String, weighing weight: Int = 1) -> OperationPermit? {
         let isAllowed = tokens.withLock { tokens in
-            guard tokens[token]?.running ?? 0 < maximum else { return false }
-            tokens[token, default: Operations()].running += 1
+            let running = tokens[token]?.running ?? 0
+            guard running == 0 || running + weight <= maximum else { return false }
+            tokens[token, default: Operations()].running += weight
             return true
         }
-        return isAllowed ? OperationPermit { self.end(token) } : nil
+        return isAllowed ? OperationPermit { self.end(token, weighing: weight) } : nil
+    }
+
+    /// Counts an operation that cannot be refused any more until the returned permit is released.
+    func add(_ token: String, weighing weight: Int) -> OperationPermit {
+        tokens.withLock { $0[token, default: Operations()].running += weight }
+        return OperationPermit { self.end(token, weighing: weight) }
     }
 
     /// Counts an operation until the returned permit is released; waits until the token has less than the maximum.
@@ -46,10 +60,11 @@ final class InFlightOperations: Sendable {
         return OperationPermit { self.end(token) }
     }
 
-    private func end(_ token: String) {
+    private func end(_ token: String, weighing weight: Int = 1) {
         let next = tokens.withLock { tokens -> CheckedContinuation<Void, Never>? in
+            // Operations wait only where each has the weight 1, so the next one takes the place of this one.
             if let next = tokens[token]?.waiting.popFirst() { return next }
-            let left = (tokens[token]?.running ?? 1) - 1
+            let left = (tokens[token]?.running ?? weight) - weight
             if left > 0 { tokens[token]?.running = left } else { tokens[token] = nil }
             return nil
         }

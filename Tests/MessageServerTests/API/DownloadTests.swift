@@ -49,6 +49,53 @@ import Testing
         await server.stop()
     }
 
+    @Test func `answers that a token's clients do not read are bounded, and shut out no other client`()
+        async throws
+    {
+        let server = try await ServerUnderTest.withAPI { $0.api.requestsPerMinute = 100_000 }
+        let customer = server.customer()
+        let text = String(repeating: "x", count: 5_300_000)
+        _ = try await customer.post(customer.message(.text, id: MessageID("long"), text: text))
+        _ = await server.gateway.waitForMessages(customer: customer.id)
+        let conversation =
+            "/v1/businesses/one/conversations/" + ConversationFiles.name(of: customer.id)
+        let path = conversation + "/messages?before=2&limit=1"
+        // With another token, because an answer counts until the server has noticed that it is read.
+        let isWritten = try await eventually {
+            try await server.api(path, TestTokens.reader).body.count > text.utf8.count
+        }
+        #expect(isWritten)
+        let address = try #require(server.adminURL?.dropFirst("http://".count))
+        // Three answers fit into the 16 MiB of a token, four do not.
+        var idle = try (0..<3).map { _ in try IdleDownload(String(address), path, TestTokens.all) }
+        for download in idle { #expect(download.waitForHead().hasPrefix("HTTP/1.1 200 ")) }
+        let further = try await server.api(path)
+        #expect(further.status == 503 && further.header("Retry-After") != nil)
+        #expect(further.problem == "unavailable")
+        // Short answers of the token are not refused, nor are long ones of another token.
+        #expect(try await server.api(conversation).status == 200)
+        #expect(try await server.api(path, TestTokens.reader).status == 200)
+        idle.removeAll()
+        #expect(try await eventually { try await server.api(path).status == 200 })
+        await server.stop()
+    }
+
+    @Test func `a token without another answer may get one of any size, and weights are counted`() {
+        let answers = InFlightOperations(maximum: 10)
+        let large = answers.begin("crm", weighing: 25)
+        #expect(large != nil && answers.isFull("crm") && answers.begin("crm", weighing: 1) == nil)
+        #expect(answers.begin("desk", weighing: 10) != nil)
+        let change = answers.add("crm", weighing: 3)
+        #expect(answers.count(of: "crm") == 28)
+        large?.release()
+        #expect(answers.count(of: "crm") == 3 && !answers.isFull("crm"))
+        let (fitting, further) = (answers.begin("crm", weighing: 7), answers.begin("crm", weighing: 1))
+        #expect(fitting != nil && further == nil)
+        change.release()
+        fitting?.release()
+        #expect(answers.count(of: "crm") == 0)
+    }
+
     @Test func `operations count for their token until they end, and not for other tokens`() {
         let operations = InFlightOperations(maximum: 2)
         let first = operations.begin("crm")
