@@ -47,8 +47,13 @@ public struct Tapback: Equatable, Sendable {
         self.target = target
     }
 
+    /// The maximum size of a body that is read; Apple cuts the quotation of a long text.
+    static let maximumProseBytes = 8192
+
     /// Parses a body; `nil` when it does not describe a reaction.
     package init?(prose body: String) {
+        // Every listed conversation and every text of a customer is read, and a text can have megabytes.
+        guard body.utf8.count <= Self.maximumProseBytes else { return nil }
         let prose = body.trimmed
         guard let (reaction, isRemoved, rest) = readOpening(of: prose), let target = Target(prose: rest)
         else {

@@ -43,9 +43,21 @@ public struct Text: Sendable {
 
     /// The body without attachment markers and surrounding white space.
     public var plainBody: String {
-        var plain = body.unicodeScalars
-        plain.removeAll { $0 == attachmentMarker }
-        return String(String(plain).trimmed)
+        // The body can have megabytes; in UTF-8 a search for bytes finds whole scalars only.
+        let bytes = body.utf8Span.span
+        let bounds = bytes.trimmedBounds(dropsMarkers: true)
+        var plain: [UInt8] = []
+        plain.reserveCapacity(bounds.count)
+        var offset = bounds.lowerBound
+        while offset < bounds.upperBound {
+            if bytes.hasMarker(at: offset) {
+                offset += 3
+            } else {
+                plain.append(bytes[offset])
+                offset += 1
+            }
+        }
+        return String(decoding: plain, as: UTF8.self)
     }
 }
 

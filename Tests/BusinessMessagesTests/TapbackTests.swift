@@ -1,5 +1,6 @@
-import BusinessMessages
 import Testing
+
+@testable import BusinessMessages
 
 struct TapbackTests {
     private static let tapbacks: [(String, Tapback)] = [
@@ -60,6 +61,12 @@ struct TapbackTests {
     ])
     func `a text without the form of a tapback's sentence is not a tapback`(body: String) throws {
         #expect(try tapback(in: body) == nil)
+    }
+
+    @Test func `a text that is longer than any tapback is none`() throws {
+        let quoted = String(repeating: "a", count: Tapback.maximumProseBytes - "Liked “”".utf8.count)
+        #expect(try tapback(in: "Liked “\(quoted)”") == Tapback(.liked, to: .text(quoted)))
+        #expect(try tapback(in: "Liked “\(quoted)a”") == nil)
     }
 
     @Test func `the reaction of the tapback fixture is decoded as loved`() throws {

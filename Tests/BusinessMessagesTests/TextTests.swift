@@ -1,5 +1,7 @@
-import BusinessMessages
+import BalloonJSON
 import Testing
+
+@testable import BusinessMessages
 
 struct TextTests {
     private func text(_ name: String) throws -> Text {
@@ -43,6 +45,37 @@ struct TextTests {
         #expect(receipt.signature == nil)
         #expect(receipt.signatureBase64?.hasPrefix("g") == true)
         #expect(receipt.place == 29)
+    }
+
+    @Test(arguments: [
+        (" \u{FFFC} \r\na\u{FFFC} \u{FFFC}b\u{3000}\u{FFFC}\t", "a b"), ("\u{FFFC}", ""),
+        (" \u{A0}\u{2028}", ""), ("\u{FFFB}a\u{FFFD}", "\u{FFFB}a\u{FFFD}"), ("a\u{200B}", "a\u{200B}"),
+        ("é \u{1F468}", "é \u{1F468}"),
+        // Scalars are compared: a mark after a blank is no blank.
+        (" \u{301}a", "\u{301}a"), ("a \u{301}", "a \u{301}"),
+    ])
+    func `a plain body has neither markers nor surrounding white space`(body: String, plain: String) throws {
+        let json = JSONWriter.object { $0.fields(["type": "text", "body": body]) }
+        let text = try text(json: String(decoding: json, as: UTF8.self))
+        #expect(Array(text.plainBody.utf8) == Array(plain.utf8))
+    }
+
+    @Test func `the scalars of white space are trimmed, at both ends, and no other`() {
+        let scalars = (0...0x10FFFF as ClosedRange<UInt32>).lazy.compactMap(Unicode.Scalar.init)
+        let wrong = scalars.filter { scalar in
+            let (text, isBlank) = (String(scalar), scalar.properties.isWhitespace)
+            return isBlank != text.trimmed.isEmpty || isBlank && (text + "a" + text).trimmed != "a"
+        }
+        #expect(Array(wrong) == [])
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [" ", "\u{3000}", "\u{FFFC}"])
+    func `a text of megabytes of blanks is read in time`(blank: String) throws {
+        let blanks = String(repeating: blank, count: 3_000_000 / blank.utf8.count)
+        for (body, plain) in [(blanks, ""), ("\(blanks)a\(blanks)", "a")] {
+            let text = try text(json: #"{"type":"text","body":"\#(body)"}"#)
+            #expect(text.plainBody == plain && text.tapback == nil)
+        }
     }
 
     @Test func `attachments with the member names of older gateways are decoded`() throws {
