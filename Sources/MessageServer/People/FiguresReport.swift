@@ -147,9 +147,11 @@ package struct FiguresReport: Sendable {
             + "consents,withdrawals,score1,score2,score3,score4,score5,"
             + "firstOpenP50,firstOpenP90,laterOpenP50,laterOpenP90"
         let lines = rows.map { name, row in
+            // Programs read scalars: a sign is one also before a mark that joins it in a character.
+            let scalars = name.unicodeScalars
             // A spreadsheet would compute a field that begins so.
-            let mark = name.first.map { "=+-@\t".contains($0) } ?? false ? "'" : ""
-            let quoted = "\"\(mark)\(name.replacing("\"", with: "\"\""))\""
+            let mark = scalars.first.map("=+-@\t".unicodeScalars.contains) ?? false ? "'" : ""
+            let quoted = "\"\(mark)\(scalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined())\""
             let counts = [
                 row.conversations, row.byBot, row.byPeople, row.unanswered, row.askedFor, row.handedOff,
             ]

@@ -245,7 +245,8 @@ import Testing
 
     @Test(arguments: [
         ("=HYPERLINK(1)", "'=HYPERLINK(1)"), ("+49", "'+49"), ("-", "'-"), ("@a", "'@a"), ("\t=1", "'\t=1"),
-        ("ana=\"x\"", "ana=\"\"x\"\""),
+        ("ana=\"x\"", "ana=\"\"x\"\""), ("=\u{FE0F}1+1", "'=\u{FE0F}1+1"),
+        ("a\"\u{301},=1+1", "a\"\"\u{301},=1+1"),
     ])
     func `a spreadsheet computes no name of a group`(name: String, field: String) throws {
         let directory = TemporaryDirectory()
@@ -255,7 +256,7 @@ import Testing
         ])
         try files.append(line, at: Timestamp(milliseconds: Self.day), "one")
         let csv = try report(directory, by: .person).csv
-        #expect(csv.split(separator: "\r\n")[2].hasPrefix("\"\(field)\",1,"))
+        #expect(csv.split(separator: "\r\n")[2].utf8.starts(with: "\"\(field)\",1,".utf8))
     }
 
     @Test func `a file that is damaged by megabytes without a line feed is read in parts`() throws {
