@@ -25,6 +25,15 @@ struct KeptFiles: Sendable {
         return !(folders.first.map { ownFolders.contains(String($0)) } ?? false) && folders.last != "incoming"
     }
 
+    /// Whether a relative path stays in the directory.
+    ///
+    /// The system splits bytes; as characters, a slash before a combining mark is none.
+    static func isInside(_ path: String) -> Bool {
+        let slash = UInt8(ascii: "/")
+        return path.utf8.first != slash
+            && !path.utf8.split(separator: slash).contains { $0.elementsEqual("..".utf8) }
+    }
+
     /// The path relative to the directory; nil for a path outside.
     func relative(_ path: String) -> String? {
         path.utf8.starts(with: (root + "/").utf8) ? String(path.dropFirst(root.count + 1)) : nil

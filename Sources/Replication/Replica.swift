@@ -570,8 +570,8 @@ private struct StoredFile {
         (path, sizeBytes, version) = (row[0].text, row[1].number, row[2].number)
         (began, number) = (row[3].number, row[4].number)
         // The path names a file to write, so it must be one that an owner would write.
-        guard KeptFiles.keeps(path), !path.hasPrefix("/"), !path.split(separator: "/").contains(".."),
-            sizeBytes >= -1
-        else { throw .unusable("the database names a file that no data directory has") }
+        guard KeptFiles.keeps(path), KeptFiles.isInside(path), sizeBytes >= -1 else {
+            throw .unusable("the database names a file that no data directory has")
+        }
     }
 }

@@ -16,6 +16,14 @@ struct KeptFilesTests {
         #expect(KeptFiles.keeps(path) == isKept)
     }
 
+    @Test(arguments: [
+        ("journal/1", true), ("journal/..1", true), ("/journal/1", false), ("../journal", false),
+        ("journal/..", false), ("/\u{301}journal", false), ("../\u{301}journal", false),
+    ])
+    func `a path of the database that leaves the directory is refused`(_ path: String, _ isInside: Bool) {
+        #expect(KeptFiles.isInside(path) == isInside)
+    }
+
     @Test func `a path outside the directory has no relative path`() {
         let files = KeptFiles(root: "/data")
         #expect(files.relative("/data/journal/1") == "journal/1")

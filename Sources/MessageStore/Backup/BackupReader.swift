@@ -100,7 +100,9 @@ struct BackupReader {
 
     /// Returns whether a backup may contain a file with this path.
     static func isAllowed(_ path: String) -> Bool {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        // The system splits bytes; as characters, a slash before a combining mark is none.
+        let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { Substring($0) }
         let names =
             Backup.conversationFolders + Backup.otherFolders + Backup.formerFolders
             + [Backup.journalFolder, Backup.contentFolder]

@@ -54,6 +54,7 @@ struct TarHeaderTests {
         ("conversations//x", false), ("conversations/./x", false), ("requests/aa/x.json", false),
         ("lock", false),
         ("conversations/a/b/c/d/e", false), ("", false), ("VERSION", false), ("a\0b", false),
+        ("conversations/../\u{301}x", false), ("conversations/b/aa/\u{301}x.jsonl", true),
     ])
     func `a restoration writes only files of a data directory`(_ path: String, _ isAllowed: Bool) {
         #expect(BackupReader.isAllowed(path) == isAllowed)
