@@ -201,16 +201,32 @@ private struct InspectedDelivery: Sendable {
         let kept = headers.filter {
             !["content-encoding", "authorization", "id"].contains($0.name.lowercased())
         }
-        let fields = kept + [("id", event.id.rawValue), ("authorization", authorization)]
-        let options = fields.map { " \\\n  -H \"\($0.name): \(quoted($0.value))\"" }.joined()
-        let body = String(decoding: event.message.text, as: UTF8.self).replacing("'", with: "'\\''")
+        // The shell replaces the variable of the token.
+        let fields =
+            (kept + [("id", event.id.rawValue)]).map { ($0.name, $0.value.escapedForDoubleQuotes) }
+            + [("authorization", authorization)]
+        let options = fields.map { " \\\n  -H \"\($0): \($1)\"" }.joined()
+        let body = String(decoding: event.message.text, as: UTF8.self).escapedForSingleQuotes
         return "curl \"\(url)/message\"" + options + " \\\n  --data-binary '\(body)'"
     }
+}
 
-    /// Escapes a text for double quotes of a shell, except the variable of the token.
-    private static func quoted(_ text: String) -> String {
-        if text == authorization { return text }
-        return text.map { "\"$`\\".contains($0) ? "\\\($0)" : String($0) }.joined()
+// A shell reads a sign also before a mark that joins it in a character, so scalars are escaped.
+extension String {
+    /// The text for double quotes of a shell.
+    var escapedForDoubleQuotes: String {
+        unicodeScalars.reduce(into: "") { result, scalar in
+            if "\"$`\\".unicodeScalars.contains(scalar) { result += "\\" }
+            result.unicodeScalars.append(scalar)
+        }
+    }
+
+    /// The text for single quotes of a shell.
+    var escapedForSingleQuotes: String {
+        unicodeScalars.reduce(into: "") { result, scalar in
+            if scalar == "'" { result += "'\\'" }
+            result.unicodeScalars.append(scalar)
+        }
     }
 }
 
