@@ -30,14 +30,18 @@ struct FiguresRecorder: Sendable {
     private static let lines = (maximum: 1000, bytes: 4 << 20)
 
     /// How far each business is recorded, and the hand-offs of this process.
-    private final class Progress: Sendable {
+    final class Progress: Sendable {
         struct State {
             var ends: [String: Timestamp] = [:]
             /// The conversations that were read, with the earliest time at which they may end again.
             var read: [String: [ConversationDigest: Timestamp]] = [:]
+            /// The maximum number of hand-offs in memory, of each kind.
+            static let maximum = 100_000
             /// The hand-offs whose queue is not yet chosen.
             private var undecided: [UInt64: Assignment] = [:]
             private var handOffs: Set<UInt64> = []
+            /// The last hand-off that ``handOffs`` had and forgot; none up to it is recorded unless it is undecided.
+            private var forgotten: UInt64 = 0
             /// The hand-offs in files that have some of earlier processes.
             var written: [String: Set<UInt64>] = [:]
 
@@ -51,17 +55,26 @@ struct FiguresRecorder: Sendable {
                 guard assignment.state == .waiting, assignment.stateRecord == began else {
                     return undecided.removeValue(forKey: began).flatMap { insert(began) ? $0 : nil }
                 }
+                let isNew = undecided[began] != nil || began > forgotten && !handOffs.contains(began)
                 if !isQueueChosen {
-                    if undecided.count > 100_000 { undecided = [:] }
-                    if !handOffs.contains(began) { undecided[began] = assignment }
+                    if undecided[began] == nil, undecided.count >= Self.maximum {
+                        let oldest = undecided.keys.sorted().prefix(Self.maximum / 2)
+                        for record in oldest { undecided[record] = nil }
+                    }
+                    if isNew { undecided[began] = assignment }
                     return nil
                 }
                 undecided[began] = nil
-                return insert(began) ? assignment : nil
+                return isNew && insert(began) ? assignment : nil
             }
 
             private mutating func insert(_ began: UInt64) -> Bool {
-                if handOffs.count > 100_000 { handOffs = [] }
+                // The oldest are forgotten, and a later look at one that still waits does not count it again.
+                if handOffs.count >= Self.maximum {
+                    let oldest = handOffs.sorted().prefix(Self.maximum / 2)
+                    handOffs.subtract(oldest)
+                    forgotten = max(forgotten, oldest.last ?? 0)
+                }
                 return handOffs.insert(began).inserted
             }
         }

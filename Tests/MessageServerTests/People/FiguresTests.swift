@@ -3,13 +3,13 @@ import BalloonPOSIX
 import BalloonTransport
 import BusinessMessages
 import Logging
-import MessageStore
 import ServerTestSupport
 import Simulator
 import TestSupport
 import Testing
 
 @testable import MessageServer
+@testable import MessageStore
 
 /// The figures of ended conversations, and the report about them.
 @Suite struct FiguresTests {
@@ -335,6 +335,34 @@ import Testing
         let current = CurrentConfiguration(configuration)
         let presence = PeoplePresence(dataDirectory: configuration.dataDirectory, logger: logger)
         return FiguresRecorder(store, current, PeopleSettings(current, presence), logger: logger)
+    }
+
+    @Test func `a hand-off is counted once, also after more than are kept in memory`() {
+        typealias State = FiguresRecorder.Progress.State
+        var state = State()
+        func isCounted(_ record: UInt64, isQueueChosen: Bool = true) -> Bool {
+            let assignment = Assignment(state: .waiting, record: record)
+            return state.handOff(record, in: assignment, isQueueChosen: isQueueChosen) != nil
+        }
+        #expect(isCounted(1) && !isCounted(2, isQueueChosen: false))
+        let others = 3...UInt64(State.maximum + 3)
+        #expect(others.allSatisfy { isCounted($0) })
+        #expect(!isCounted(1) && !isCounted(others.upperBound))
+        #expect(isCounted(2) && !isCounted(2))
+    }
+
+    @Test func `only the oldest hand-offs without a queue are forgotten`() {
+        typealias State = FiguresRecorder.Progress.State
+        var state = State()
+        let last = UInt64(State.maximum + 2)
+        for record in 1...last {
+            let waiting = Assignment(state: .waiting, record: record)
+            _ = state.handOff(record, in: waiting, isQueueChosen: false)
+        }
+        // A person takes the last one before its queue is chosen.
+        let taken = Assignment(state: .person, record: last + 1)
+        #expect(state.handOff(last - 2, in: taken, isQueueChosen: false) != nil)
+        #expect(state.handOff(last - 2, in: taken, isQueueChosen: false) == nil)
     }
 
     /// Customers who wait, whom a person takes before the rules have chosen a queue, and to whom a person writes unasked.
