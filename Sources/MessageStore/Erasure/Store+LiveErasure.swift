@@ -143,19 +143,20 @@ extension Store {
         }) {
             await journal.flush()
         }
-        let last = journal.lastRecord
-        await journal.endSegment()
-        journalState.withState { state in
-            for letter in state.ledger.deadLetters.keys where scope.subjects.contains(letter.record) {
-                state.ledger.recordDecision(about: letter)
-            }
-        }
         try await states.excluding { () throws(StoreError) in
             try work.removeStates(scope)
         }
         let busy = try await requests.erase(keepsRecords: scope.paymentsThrough == nil) { scope.holds($0) }
         let (lines, damaged) = try await retention.excluding {
-            try await self.onErasureQueue { () throws(StoreError) in
+            // The segment ends after a running round, which may still copy the text of an erased dead letter to it.
+            let last = self.journal.lastRecord
+            await self.journal.endSegment()
+            self.journalState.withState { state in
+                for letter in state.ledger.deadLetters.keys where scope.subjects.contains(letter.record) {
+                    state.ledger.recordDecision(about: letter)
+                }
+            }
+            return try await self.onErasureQueue { () throws(StoreError) in
                 try work.journal.rewrite(scope, through: last) { self.reader.remove(firstRecord: $0) }
             }
         }

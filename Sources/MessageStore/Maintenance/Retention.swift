@@ -67,7 +67,7 @@ final class Retention: Sendable {
         try? await rounds.run { await self.makeRound() }
     }
 
-    /// Runs `body` between two rounds, so that no segment is deleted meanwhile.
+    /// Runs `body` between two rounds, so that no segment is deleted, and nothing is copied, meanwhile.
     func excluding<Result: Sendable>(
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

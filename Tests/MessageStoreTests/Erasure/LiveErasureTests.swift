@@ -298,6 +298,38 @@ struct LiveErasureTests {
         #expect(try traces(fixture) == [])
     }
 
+    @Test func `an erasure leaves nothing of a dead letter that a retention round is copying`() async throws {
+        let fixture = try await Fixture()
+        let store = try fixture.open()
+        await store.rest()
+        let letters = store.journalState.withState { state in
+            state.ledger.deadLetters.keys.filter { $0.reply == nil }.map(\.record).sorted()
+        }
+        #expect(letters.count == 1)
+        let state = fixture.path(of: Fixture.forgotten, in: "states")
+        #expect(Directory.exists(state))
+        let steps = EventCollector<String>()
+        // Copies like a round, which has read the letters when the erasure begins.
+        let round = Task {
+            try await store.retention.excluding {
+                let events = try await store.deliveryIndex.run { index throws(StoreError) in
+                    try index.events(inOrder: letters)
+                }
+                steps.append("read")
+                // The erasure removes the state shortly before it waits for the round.
+                #expect(await eventually { !Directory.exists(state) })
+                for event in events { _ = try await store.journal.append(JournalBody.carried(event)) }
+            }
+        }
+        await steps.first { $0 == "read" }
+        #expect(try await store.erase([Fixture.forgotten]).conversations == 2)
+        try await round.value
+        #expect(store.journalState.withState { $0.ledger.deadLetters.isEmpty })
+        await store.close()
+        #expect(try fixture.traces() == [])
+        try verify(fixture)
+    }
+
     @Test func `an erasure ends a message that waits for its handler`() async throws {
         let fixture = try await Fixture()
         let store = try fixture.open()
