@@ -48,11 +48,14 @@ struct SnapshotFile: Sendable {
         try Directory.synchronize(Directory.parent(of: path))
     }
 
-    /// Returns the segments with the checksums of their last records; nil when one of them is unreadable or deleted.
+    /// Returns the segments with the checksums of their last records; nil when one of them is unreadable.
+    ///
+    /// The oldest of them are left out when they were deleted meanwhile, like those that are deleted later.
     func segments(endingAt ends: [JournalSnapshot.End]) -> [JournalSnapshot.Segment]? {
         var segments: [JournalSnapshot.Segment] = []
         for end in ends {
             let path = SegmentName.path(end.first, in: journal)
+            if segments.isEmpty, !Directory.exists(path) { continue }
             // Without the segment, no snapshot is made, and the next start reads more of the journal.
             guard let file = try? File(path, for: .reading),
                 let tail = try? file.read(

@@ -144,6 +144,19 @@ struct SnapshotTests {
         #expect(try state(directory, usesSnapshot: true) == state(directory, usesSnapshot: false))
     }
 
+    @Test func `a snapshot leaves out the oldest segments that are deleted before their checksums are read`()
+        async throws
+    {
+        try await fill(directory)
+        let ends = try JournalRecovery(directory.configuration, logger: directory.log.logger).segments
+        try #require(ends.count > 3)
+        let file = SnapshotFile(directory.configuration)
+        for end in ends[..<2] { try Directory.remove(SegmentName.path(end.first, in: directory.journal)) }
+        #expect(file.segments(endingAt: ends)?.map(\.first) == ends.dropFirst(2).map(\.first))
+        try Directory.remove(SegmentName.path(ends[3].first, in: directory.journal))
+        #expect(file.segments(endingAt: ends) == nil)
+    }
+
     @Test func `a snapshot that a killed process had prepared is removed`() async throws {
         try await fill(directory)
         let left = directory.path + "/snapshot.4711-1.new"
