@@ -27,7 +27,7 @@ struct DeliveryPipeline: Sendable {
     var payments: PaymentResults?
     /// Records the calls of handlers for the inspector; nil without one.
     var attempts: InspectorAttempts?
-    /// Slows handlers down, or stops them, for the inspector; nil without one.
+    /// Slows handlers down, or stops them, for the inspector or a review; nil without either.
     var levers: HandlerLevers?
     var retrySchedule = RetrySchedule()
     /// How many deliveries of one business may be in flight.

@@ -54,7 +54,7 @@ package final class HandlerLevers: Sendable {
         }
     }
 
-    /// Starts all handlers, because the inspector stops.
+    /// Starts all handlers, because the server stops.
     func end() {
         let stopped = state.withLock { state in
             state.isEnded = true

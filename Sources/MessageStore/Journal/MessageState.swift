@@ -3,7 +3,7 @@ import BusinessMessages
 
 /// The state of one message according to the journal's records so far, without its text.
 ///
-/// All code computes message states with this type: recovery, lists, verification and the reconciler.
+/// All code computes message states with this type: recovery, lists, verification and the repair of conversations.
 struct MessageState: Sendable {
     /// The number of the message's record.
     let record: UInt64

@@ -108,7 +108,7 @@ extension Store {
             conversation: entry.conversation, record: entry.id.record, at: end.at, id: entry.reply.id,
             kind: entry.reply.kind, message: entry.reply.message, result: end.result, author: entry.author)
         do { try write(line, mightBeThere: entry.isRecovered || queued.end != nil) } catch {
-            // The journal has the data of the line, and the reconciler writes the line later.
+            // The journal has the data of the line, and a repair of the conversation writes the line later.
             guard leavesLine, case StoreError.unavailable(_, let reason) = error, !reason.isDiskWide else {
                 throw error
             }
