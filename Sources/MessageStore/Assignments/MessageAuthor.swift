@@ -55,8 +55,12 @@ package enum MessageAuthor: Hashable, Sendable {
 extension JSONWriter {
     /// Writes the members `author` and `person` of a conversation's line.
     package mutating func line(author: MessageAuthor?) {
-        guard let author else { return }
-        fields(["author": author.name, "person": author.person])
+        // Runs for each message and each line.
+        guard let name = author?.name else { return }
+        field("author", name)
+        guard let person = author?.person else { return }
+        key("person")
+        person.write(to: &self)
     }
 
     /// Writes the author's members of a journal record.

@@ -16,7 +16,10 @@ enum EventText {
     static func text(of placed: PlacedEvent, in numbers: RecordNumbers, business: String) -> [UInt8] {
         text(
             id: EventID.text(placed.through, in: numbers), placed.event.name.rawValue,
-            data(placed.event, in: numbers, business: business))
+            reservingCapacity: capacity(of: placed.event)
+        ) { writer in
+            writer.object { write(placed.event, in: numbers, business: business, to: &$0) }
+        }
     }
 
     /// The event that tells a follower that it missed events, so that it must load its data again.
@@ -37,8 +40,30 @@ enum EventText {
 
     /// An event with this name and data in the format of a stream; without an id, a follower's place stays.
     static func text(id: String?, _ name: String, _ data: [UInt8]) -> [UInt8] {
-        let id = id.map { "id: \($0)\n" } ?? ""
-        return Array("\(id)event: \(name)\ndata: ".utf8) + data + Array("\n\n".utf8)
+        text(id: id, name, reservingCapacity: data.count) { $0.raw(data) }
+    }
+
+    /// An event whose data `writeData` writes, a value of at most about `capacity` bytes, into the same buffer.
+    private static func text(
+        id: String?, _ name: String, reservingCapacity capacity: Int,
+        writeData: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var text: [UInt8] = []
+        // The rest has at most 128 bytes, unless the name of an event is very long.
+        text.reserveCapacity(capacity + 128)
+        if let id {
+            text += "id: ".utf8
+            text += id.utf8
+            text += "\n".utf8
+        }
+        text += "event: ".utf8
+        text += name.utf8
+        text += "\ndata: ".utf8
+        var writer = JSONWriter(appendingTo: consume text)
+        writeData(&writer)
+        text = (consume writer).finish()
+        text += "\n\n".utf8
+        return text
     }
 
     /// The type of the event that tells a follower that it missed events.
@@ -50,22 +75,47 @@ enum EventText {
     static func data(
         _ event: StoreEvent, id: String? = nil, in numbers: RecordNumbers, business: String
     ) -> [UInt8] {
-        JSONWriter.object(reservingCapacity: 256 + (event.line?.count ?? 0)) { writer in
-            writer.fields([
-                "id": id, "key": "\(numbers.shown(event.key.record) as UInt64).\(event.key.ordinal)",
-                "at": event.at.rfc3339, "type": event.name.rawValue, "business": business,
-                "conversation": event.conversation, "kind": event.kind?.rawValue, "seq": event.sequence,
-                "message": event.message.flatMap { $0.rawValue.isEmpty ? nil : $0.rawValue },
-                "record": event.delivery.map { numbers.shown($0) as Int },
-                "state": event.assignment?.state.rawValue, "person": event.assignment?.person,
-                "outcome": event.outcome, "status": event.status, "reason": event.reason,
-                "note": event.assignment?.note, "queue": event.assignment?.placement,
-                "offer": event.assignment?.offer, "snoozedUntil": event.assignment?.snoozedUntil?.rfc3339,
-                "truncated": event.isTruncated ? true : nil,
-            ])
-            guard let line = event.line else { return }
-            writer.raw("line", numbers.shown(line: line))
+        JSONWriter.object(reservingCapacity: capacity(of: event)) { writer in
+            writer.field("id", id)
+            write(event, in: numbers, business: business, to: &writer)
         }
+    }
+
+    private static func capacity(of event: StoreEvent) -> Int { 256 + (event.line?.count ?? 0) }
+
+    /// Writes the members one by one, because this runs for each event and each follower.
+    private static func write(
+        _ event: StoreEvent, in numbers: RecordNumbers, business: String, to writer: inout JSONWriter
+    ) {
+        writer.field("key", "\(numbers.shown(event.key.record) as UInt64).\(event.key.ordinal)")
+        writer.field("at", event.at.rfc3339)
+        writer.field("type", event.name.rawValue)
+        writer.field("business", business)
+        writer.field("conversation", event.conversation)
+        writer.field("kind", event.kind?.rawValue)
+        writer.field("seq", event.sequence)
+        writer.field("message", event.message.flatMap { $0.rawValue.isEmpty ? nil : $0.rawValue })
+        writer.field("record", event.delivery.map { numbers.shown($0) as Int })
+        writer.field("state", event.assignment?.state.rawValue)
+        if let person = event.assignment?.person {
+            writer.key("person")
+            person.write(to: &writer)
+        }
+        writer.field("outcome", event.outcome)
+        writer.field("status", event.status)
+        writer.field("reason", event.reason)
+        writer.field("note", event.assignment?.note)
+        if let placement = event.assignment?.placement {
+            writer.key("queue")
+            placement.write(to: &writer)
+        }
+        if let offer = event.assignment?.offer {
+            writer.key("offer")
+            offer.write(to: &writer)
+        }
+        writer.field("snoozedUntil", event.assignment?.snoozedUntil?.rfc3339)
+        if event.isTruncated { writer.field("truncated", true) }
+        if let line = event.line { writer.raw("line", numbers.shown(line: line)) }
     }
 }
 
