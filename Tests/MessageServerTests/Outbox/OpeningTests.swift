@@ -77,6 +77,72 @@ import Testing
         #expect(texts(test) == ["A robot writes.", "Terms", "A colleague answers."])
     }
 
+    @Test func `a disclosure that came with an answer is a duplicate for a message that is sent meanwhile`()
+        async throws
+    {
+        let test = try await start()
+        let running = test.run()
+        await send("hello", in: test, until: 3)
+        let lines = try test.store.recentLines(of: ServerUnderTest.business, customer, maximum: 10)
+        let record = try #require(lines.first { $0.direction == .inbound }?.record)
+        let name = ConversationID(business: ServerUnderTest.business, customer: customer)
+        for purpose in ["disclosure", "terms"] {
+            let reply = test.pipelines.opening.reply(.text("again"), purpose, about: record, in: name)
+            let result = await withCheckedContinuation { continuation in
+                test.store.append(ReceivedMessage(reply, in: name)) { continuation.resume(returning: $0) }
+            }
+            #expect(result == .duplicate, "\(purpose)")
+        }
+        await test.stop(running)
+        #expect(texts(test) == ["A robot writes.", "Terms", "seen: text"])
+    }
+
+    @Test func `a disclosure that was stored and not delivered comes again before the answer`() async throws {
+        let handler = BlockingHandler()
+        let test = try await start(handler)
+        let running = test.run()
+        await test.append("block", from: "c")
+        await handler.waitForBlocked(1)
+        let lines = try test.store.recentLines(of: ServerUnderTest.business, customer, maximum: 10)
+        let record = try #require(lines.first { $0.direction == .inbound }?.record)
+        let name = ConversationID(business: ServerUnderTest.business, customer: customer)
+        let reply = test.pipelines.opening.reply(.text("late"), "disclosure", about: record, in: name)
+        let message = ReceivedMessage(reply, in: name, until: .now().advanced(by: .seconds(-1)))
+        let result = try await test.pipelines.sender.outcomes.outcome(of: reply.id, within: .seconds(300)) {
+            try await test.store.append(message)
+            return nil
+        }
+        #expect(result?.status == .dropped)
+        handler.release()
+        _ = await test.gateway.waitForMessages(count: 3)
+        await test.stop(running)
+        #expect(texts(test) == ["A robot writes.", "Terms", "answered"])
+    }
+
+    @Test func `a repeated message, which is not sent, has no disclosure in a new conversation`() async throws {
+        let test = try await start(SilentHandler())
+        let running = test.run()
+        let messages = ProactiveMessages()
+        messages.open(test.store, test.pipelines.opening.configuration)
+        func sendNews() async throws -> MessageID {
+            try await messages.send(.text("news"), from: ServerUnderTest.business, to: customer, key: "k")
+        }
+        await test.append("hello", from: "c")
+        await test.stages.count(1) { $0.stage == .finish }
+        let first = try await sendNews()
+        _ = await test.gateway.waitForMessages(count: 3)
+        _ = try await test.store.assign(.close, ServerUnderTest.business, customer)
+        await test.append("again", from: "c")
+        await test.stages.count(2) { $0.stage == .finish }
+        #expect(try await sendNews() == first)
+        await test.stop(running)
+        let sent = try JournalFiles(dataDirectory: test.directory.file("data")).events {
+            $0.outboundKind != nil
+        }
+        #expect(sent.count == 3)
+        #expect(texts(test) == ["A robot writes.", "Terms", "news"])
+    }
+
     @Test func `without the settings nothing is added`() async throws {
         let test = try await start(isDisclosed: false)
         let running = test.run()
