@@ -12,18 +12,18 @@ struct BusinessesFile: Sendable {
 
     /// Reads the values; none when the file is missing, and nil after logging that it cannot be used.
     ///
-    /// One value that `read` refuses makes the file a damaged one. `consequence` is for the log.
+    /// One value that `read` refuses makes the file a damaged one. `consequence` is for the log. The caller writes
+    /// only what is within `limits`, which also count the two levels around each value.
     func values<Value>(
-        _ logger: Logger, consequence: String, hint: String? = nil, maximumBytes: Int = .max,
+        _ logger: Logger, consequence: String, hint: String? = nil, limits: JSONLimits = JSONLimits(),
         maximumCount: Int = .max, _ read: (JSONValue) -> Value?
     ) -> [BusinessID: Value]? {
         var metadata: Logger.Metadata = ["file": "\(path)"]
         do throws(SystemError) {
             guard try Directory.holds(path) else { return [:] }
             let bytes = try File(path, for: .reading).readAll()
-            if bytes.count <= maximumBytes, let root = (try? JSONDocument(bytes))?.root,
-                root["format"]?.int == 1, let members = root["businesses"], members.kind == .object,
-                members.count <= maximumCount
+            if let root = (try? JSONDocument(bytes, limits: limits))?.root, root["format"]?.int == 1,
+                let members = root["businesses"], members.kind == .object, members.count <= maximumCount
             {
                 let values = members.members.map { (BusinessID($0.key), read($0.value)) }
                 let known = Dictionary(values) { $1 }.compactMapValues { $0 }

@@ -18,6 +18,13 @@ final class SavedReplies: Sendable {
 
     /// The largest file that is read or written.
     private static let maximumBytes = 32 << 20
+    /// The limits for reading the file, of which a change can reach only the length, and then it is refused.
+    ///
+    /// A message that a body may have is in a reply, a list, `businesses` and the root. No text has more values
+    /// than bytes.
+    private static let limits = JSONLimits(
+        maximumDepth: APIRequest.bodyLimits.maximumDepth + 4, maximumBytes: maximumBytes,
+        maximumNodes: maximumBytes)
 
     init(dataDirectory: String, uploads: UploadedFiles, logger: Logger) {
         self.uploads = uploads
@@ -26,7 +33,7 @@ final class SavedReplies: Sendable {
             file.values(
                 logger, consequence: "its saved replies are missing",
                 hint: "correct the file, or remove it, and restart the server",
-                maximumBytes: Self.maximumBytes
+                limits: Self.limits
             ) { list -> [SavedReply]? in
                 let replies = list.elements.compactMap { value in
                     value["id"]?.string.flatMap { SavedReply(id: $0, value) }

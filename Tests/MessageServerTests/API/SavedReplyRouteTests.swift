@@ -125,6 +125,25 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a message that is as deep as a body may be is read again after a restart`() async throws {
+        let server = try await server()
+        // The body and the message are two of the levels.
+        let levels = APIRequest.bodyLimits.maximumDepth - 2
+        func body(_ levels: Int) -> String {
+            let (begin, end) = (String(repeating: "[", count: levels), String(repeating: "]", count: levels))
+            return #"{"title":"Deep","message":\#(Self.picker.dropLast()),"x":\#(begin)\#(end)}}"#
+        }
+        #expect(try await put(server, "deeper", body(levels + 1)).problem == "bad-json")
+        #expect(try await put(server, "deep", body(levels)).status == 200)
+        let business = try #require(server.configuration.businesses.first).businessID
+        let directory = server.configuration.dataDirectory
+        let restarted = SavedReplies(
+            dataDirectory: directory, uploads: UploadedFiles(dataDirectory: directory),
+            logger: server.log.logger)
+        #expect(restarted[business].map(\.id) == ["deep"])
+        await server.stop()
+    }
+
     @Test func `the file is read again, and a damaged one is never replaced`() async throws {
         let directory = TemporaryDirectory()
         let business = BusinessID("b")
