@@ -87,6 +87,13 @@ extension APIOperations {
     private func change(_ business: BusinessID, _ id: String, to reply: SavedReply?) async throws -> Bool {
         do { return try await replies.change(business, id, to: reply) } catch SavedReplies.Refusal.tooMany {
             throw APIProblem(.conflict, "a business has at most \(SavedReply.maximumCount) saved replies")
+        } catch SavedReplies.Refusal.tooLarge {
+            throw APIProblem(
+                .conflict,
+                "the saved replies of a business have at most \(SavedReplies.maximumBusinessBytes >> 20) MiB together"
+            )
+        } catch SavedReplies.Refusal.full {
+            throw APIProblem(.conflict, "the server has no place for more saved replies")
         } catch UploadedFiles.Refusal.full {
             throw APIProblem(.conflict, "the business has too many files of saved replies, or too large ones")
         } catch SavedReplies.Refusal.unreadable {

@@ -18,6 +18,8 @@ final class SavedReplies: Sendable {
 
     /// The largest file that is read or written.
     private static let maximumBytes = 32 << 20
+    /// The most bytes of one business in the file, so that none takes the place of the others.
+    static let maximumBusinessBytes = 1 << 20
     /// The limits for reading the file, of which a change can reach only the length, and then it is refused.
     ///
     /// A message that a body may have is in a reply, a list, `businesses` and the root. No text has more values
@@ -49,7 +51,12 @@ final class SavedReplies: Sendable {
     enum Refusal: Error {
         /// The file is damaged, and would be lost.
         case unreadable
+        /// The business has too many saved replies.
         case tooMany
+        /// The saved replies of the business are too large together.
+        case tooLarge
+        /// The file has no place for more, of any business.
+        case full
     }
 
     /// Stores or with nil removes a saved reply, durably before it returns; false when there was nothing to remove.
@@ -61,17 +68,26 @@ final class SavedReplies: Sendable {
             if reply == nil, replies.count == before.count { return false }
             if let reply { replies.append(reply) }
             guard replies.count <= SavedReply.maximumCount else { throw Refusal.tooMany }
-            all[business] = replies.isEmpty ? nil : replies.sorted { $0.id < $1.id }
-            let text = BusinessesFile.text(all) { replies, business, writer in
-                writer.objects(business, replies) { $0.write(to: &$1) }
+            // What an older version wrote may be larger, and may still become smaller.
+            let sizeBytes = Self.text([business: replies]).count
+            guard sizeBytes <= max(Self.maximumBusinessBytes, Self.text([business: before]).count) else {
+                throw Refusal.tooLarge
             }
-            guard text.count <= Self.maximumBytes else { throw Refusal.tooMany }
+            all[business] = replies.isEmpty ? nil : replies.sorted { $0.id < $1.id }
+            let text = Self.text(all)
+            guard text.count <= Self.maximumBytes else { throw Refusal.full }
             try uploads.save(Set(reply?.files.map(\.id) ?? []), for: business)
             try file.write(text)
             state.withLock { [all] in $0 = all }
             // A file that cannot be removed is removed after the next change.
             try? uploads.removeSaved(except: Set(replies.flatMap(\.files).map(\.id)), of: business)
             return true
+        }
+    }
+
+    private static func text(_ all: [BusinessID: [SavedReply]]) -> [UInt8] {
+        BusinessesFile.text(all) { replies, business, writer in
+            writer.objects(business, replies) { $0.write(to: &$1) }
         }
     }
 }

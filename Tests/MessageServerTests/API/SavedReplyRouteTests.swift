@@ -31,6 +31,13 @@ import Testing
         try await server.api(Self.path + "/" + id, TestTokens.agent, method: "PUT", body: body)
     }
 
+    /// The saved replies as after a restart.
+    private func open(_ directory: String) -> SavedReplies {
+        SavedReplies(
+            dataDirectory: directory, uploads: UploadedFiles(dataDirectory: directory),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
     @Test func `texts and pickers are written, listed with the file's, replaced and removed`() async throws {
         let server = try await server()
         #expect(
@@ -125,6 +132,39 @@ import Testing
         await server.stop()
     }
 
+    @Test func `a business has at most 1 MiB of saved replies, and leaves place for others`() async throws {
+        let directory = TemporaryDirectory()
+        let text = String(repeating: "x", count: SavedReply.maximumBytes)
+        func reply(_ id: String, _ text: String) throws -> SavedReply {
+            let json = JSONWriter.object(["title": "t", "text": text])
+            return try #require(SavedReply(id: id, try JSONDocument(json).root))
+        }
+        // An older version allowed a business more.
+        let older = BusinessesFile.text([BusinessID("a"): 0..<20]) { numbers, business, writer in
+            writer.list(business, numbers) { number, writer in
+                writer.object(["id": "\(number)", "title": "t", "text": text])
+            }
+        }
+        try AtomicFile.write(older, to: directory.file("saved-replies.json"))
+        let replies = open(directory.path)
+        #expect(replies[BusinessID("a")].count == 20)
+        await #expect(throws: SavedReplies.Refusal.tooLarge) {
+            try await replies.change(BusinessID("a"), "more", to: try reply("more", "y"))
+        }
+        #expect(try await replies.change(BusinessID("a"), "1", to: try reply("1", "y")))
+        for number in 0..<15 {
+            #expect(
+                try await replies.change(BusinessID("b"), "\(number)", to: try reply("\(number)", text)))
+        }
+        await #expect(throws: SavedReplies.Refusal.tooLarge) {
+            try await replies.change(BusinessID("b"), "15", to: try reply("15", text))
+        }
+        #expect(try await replies.change(BusinessID("b"), "0", to: try reply("0", "y")))
+        #expect(try await replies.change(BusinessID("b"), "15", to: try reply("15", text)))
+        let restarted = open(directory.path)
+        #expect(restarted[BusinessID("a")].count == 20 && restarted[BusinessID("b")].count == 16)
+    }
+
     @Test func `a message that is as deep as a body may be is read again after a restart`() async throws {
         let server = try await server()
         // The body and the message are two of the levels.
@@ -136,35 +176,25 @@ import Testing
         #expect(try await put(server, "deeper", body(levels + 1)).problem == "bad-json")
         #expect(try await put(server, "deep", body(levels)).status == 200)
         let business = try #require(server.configuration.businesses.first).businessID
-        let directory = server.configuration.dataDirectory
-        let restarted = SavedReplies(
-            dataDirectory: directory, uploads: UploadedFiles(dataDirectory: directory),
-            logger: server.log.logger)
-        #expect(restarted[business].map(\.id) == ["deep"])
+        #expect(open(server.configuration.dataDirectory)[business].map(\.id) == ["deep"])
         await server.stop()
     }
 
     @Test func `the file is read again, and a damaged one is never replaced`() async throws {
         let directory = TemporaryDirectory()
         let business = BusinessID("b")
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        func open() -> SavedReplies {
-            SavedReplies(
-                dataDirectory: directory.path, uploads: UploadedFiles(dataDirectory: directory.path),
-                logger: logger)
-        }
         let root = try JSONDocument(Array(#"{"title":"t","text":"x"}"#.utf8)).root
         let reply = try #require(SavedReply(id: "a", root))
-        #expect(try await open().change(business, "a", to: reply))
-        #expect(open()[business] == [reply])
-        #expect(try await !open().change(business, "b", to: nil))
+        #expect(try await open(directory.path).change(business, "a", to: reply))
+        #expect(open(directory.path)[business] == [reply])
+        #expect(try await !open(directory.path).change(business, "b", to: nil))
         let file = directory.file("saved-replies.json")
         for damaged in [
             "{", #"{"format":2,"businesses":{}}"#, #"{"format":1,"businesses":{"b":[{"id":"a"}]}}"#,
         ] {
             try AtomicFile.write(Array(damaged.utf8), to: file)
             await #expect(throws: SavedReplies.Refusal.self) {
-                try await open().change(business, "a", to: reply)
+                try await open(directory.path).change(business, "a", to: reply)
             }
             #expect(try File(file, for: .reading).readAll() == Array(damaged.utf8))
         }
