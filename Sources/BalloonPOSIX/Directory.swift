@@ -98,6 +98,13 @@ package enum Directory {
         }
     }
 
+    /// Gives the file `old` another name (`link`); throws `EEXIST` when something has that name.
+    package static func link(_ old: String, to new: String) throws(SystemError) {
+        try change([new]) { () throws(SystemError) in
+            _ = try uninterrupted("link") { unsafe Glibc.link(old, new) }
+        }
+    }
+
     /// Runs `change`, which changes the entries `paths`, and tells their ``DurableCopy``.
     private static func change(
         _ paths: [String], _ change: () throws(SystemError) -> Void

@@ -61,6 +61,16 @@ struct DirectoryTests {
         }
     }
 
+    @Test func `a file with two names keeps its content when one is removed`() throws {
+        try AtomicFile.write([1], to: directory.file("a"))
+        try Directory.link(directory.file("a"), to: directory.file("b"))
+        #expect(throws: SystemError("link", code: EEXIST)) {
+            try Directory.link(directory.file("a"), to: directory.file("b"))
+        }
+        try Directory.remove(directory.file("a"))
+        #expect(try File(directory.file("b"), for: .reading).readAll() == [1])
+    }
+
     @Test func `a directory is removed with everything in it, and a link in it is not followed`() throws {
         try Directory.make(directory.file("kept"))
         try AtomicFile.write([], to: directory.file("kept/file"))

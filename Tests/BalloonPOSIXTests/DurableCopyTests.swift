@@ -48,10 +48,12 @@ struct DurableCopyTests {
         try Directory.rename(inside.file("a"), to: inside.file("b"))
         try file.synchronize()
         try Directory.synchronize(inside.path)
+        try Directory.link(inside.file("b"), to: inside.file("d"))
         try Directory.remove(inside.file("b"))
         #expect(
             copy.take() == [
-                "change a", "sync a", "change a", "change a b", "sync b", "sync entries ", "change b",
+                "change a", "sync a", "change a", "change a b", "sync b", "sync entries ", "change d",
+                "change b",
             ])
         try AtomicFile.write([1], to: outside.file("c"))
         try Directory.remove(outside.file("c"))

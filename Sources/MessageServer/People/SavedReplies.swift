@@ -76,9 +76,11 @@ final class SavedReplies: Sendable {
             all[business] = replies.isEmpty ? nil : replies.sorted { $0.id < $1.id }
             let text = Self.text(all)
             guard text.count <= Self.maximumBytes else { throw Refusal.full }
-            try uploads.save(Set(reply?.files.map(\.id) ?? []), for: business)
+            let files = Set(reply?.files.map(\.id) ?? [])
+            try uploads.save(files, for: business)
             try file.write(text)
             state.withLock { [all] in $0 = all }
+            uploads.removeUploads(files, of: business)
             // A file that cannot be removed is removed after the next change.
             try? uploads.removeSaved(except: Set(replies.flatMap(\.files).map(\.id)), of: business)
             return true

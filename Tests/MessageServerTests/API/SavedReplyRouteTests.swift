@@ -165,6 +165,34 @@ import Testing
         #expect(restarted[BusinessID("a")].count == 20 && restarted[BusinessID("b")].count == 16)
     }
 
+    @Test func `a saved reply that the disk refuses leaves its files uploaded`() async throws {
+        let directory = TemporaryDirectory()
+        let business = BusinessID("b")
+        let uploads = UploadedFiles(dataDirectory: directory.path)
+        let upload = try uploads.begin(for: business, token: "crm")
+        try upload.append([1])
+        let id = try upload.finish()
+        let file = #"{"id":"\#(id)","name":"prices.pdf","mimeType":"application/pdf"}"#
+        let text = #"{"title":"t","text":"x","attachments":[\#(file)]}"#
+        let reply = try #require(SavedReply(id: "a", try JSONDocument(Array(text.utf8)).root))
+        let plain = #"{"title":"t","text":"x"}"#
+        let other = try #require(SavedReply(id: "b", try JSONDocument(Array(plain.utf8)).root))
+        let replies = open(directory.path)
+        // A directory cannot be replaced by a file.
+        try Directory.make(directory.file("saved-replies.json"))
+        await #expect(throws: SystemError.self) { try await replies.change(business, "a", to: reply) }
+        try Directory.removeEmpty(directory.file("saved-replies.json"))
+        #expect(try await replies.change(business, "b", to: other))
+        let kept = try #require(uploads.path(of: id, for: business))
+        #expect(try File(kept, for: .reading).readAll() == [1])
+        #expect(try await replies.change(business, "a", to: reply))
+        // It is no upload any more, and does not expire.
+        let saved = try #require(uploads.path(of: id, for: business))
+        try FileStatus.setModified(saved, secondsSince1970: 1)
+        #expect(try uploads.sweep() == 0 && uploads.path(of: id, for: business) == saved)
+        #expect(open(directory.path)[business] == [reply, other])
+    }
+
     @Test func `a message that is as deep as a body may be is read again after a restart`() async throws {
         let server = try await server()
         // The body and the message are two of the levels.

@@ -78,7 +78,7 @@ final class UploadedFiles: Sendable {
     /// The path of a file of this business; nil when it has no such file.
     func path(of id: String, for business: BusinessID) -> String? {
         guard Self.isIdentifier(id) else { return nil }
-        // An upload is moved to the files of saved replies, never back.
+        // An upload becomes a file of saved replies before its first name is removed, never the other way.
         return [folder(of: business), folder(of: business, in: saved)].map { $0 + "/" + id }
             .first(where: Directory.exists)
     }
@@ -202,7 +202,9 @@ final class UploadedFiles: Sendable {
         return count
     }
 
-    /// Moves uploads to the files of saved replies, durably; throws ``Refusal/full`` or a ``SystemError``.
+    /// Makes uploads files of saved replies, too, durably; throws ``Refusal/full`` or a ``SystemError``.
+    ///
+    /// They stay uploads until ``removeUploads(_:of:)``, and are not lost when the saved reply cannot be written.
     func save(_ ids: Set<String>, for business: BusinessID) throws {
         let folder = folder(of: business, in: saved)
         let new = ids.filter { !Directory.exists("\(folder)/\($0)") }
@@ -211,8 +213,13 @@ final class UploadedFiles: Sendable {
         for id in new { used.bytes += try FileStatus.sizeBytes("\(self.folder(of: business))/\(id)") }
         guard used.files + new.count <= limits.files, used.bytes <= limits.bytes else { throw Refusal.full }
         if try Directory.make(folder) { try Directory.synchronize(saved) }
-        for id in new { try Directory.rename("\(self.folder(of: business))/\(id)", to: "\(folder)/\(id)") }
+        for id in new { try Directory.link("\(self.folder(of: business))/\(id)", to: "\(folder)/\(id)") }
         try Directory.synchronize(folder)
+    }
+
+    /// Removes the uploads that are files of written saved replies; one that cannot be removed expires.
+    func removeUploads(_ ids: Set<String>, of business: BusinessID) {
+        for id in ids { try? Directory.remove("\(folder(of: business))/\(id)") }
     }
 
     /// Removes the files of saved replies that no saved reply of the business names.
