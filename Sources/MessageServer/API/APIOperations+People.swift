@@ -39,9 +39,11 @@ extension APIOperations {
                         .badMember, "text has \(OpeningPhrase.placeholder), which needs until",
                         at: root["text"] ?? root)
                 }
-                do throws(SystemError) {
+                do {
                     try await watch.presence.change(business, to: presence)
-                } catch {
+                } catch is PeoplePresence.Unreadable {
+                    throw APIProblem(.unavailable, "the file of people's presence is damaged")
+                } catch is SystemError {
                     throw APIProblem(.unavailable, "the disk cannot be used")
                 }
                 return answer(business)

@@ -52,7 +52,13 @@ extension ControlOperations {
         guard let business = server.registry.all.first(where: { $0.slug == change.business })?.business,
             server.watch.settings[business] != nil
         else { throw ControlRefusal(.notFound, "no business of that name has people\n") }
-        try await server.watch.presence.change(business, to: change.presence)
+        do {
+            try await server.watch.presence.change(business, to: change.presence)
+        } catch is PeoplePresence.Unreadable {
+            throw ControlRefusal(
+                .serviceUnavailable,
+                "file people.json is damaged; correct it, or remove it, and restart the server\n")
+        }
         return change
     }
 

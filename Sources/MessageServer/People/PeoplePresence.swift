@@ -45,7 +45,8 @@ package struct Presence: Hashable, Sendable {
 /// file omits is open. `closings` are the last times at which people closed, because they are no opening time.
 package final class PeoplePresence: Sendable {
     private let file: BusinessesFile
-    private let state: Mutex<[BusinessID: Entry]>
+    /// The businesses of the file; nil when the file is unreadable, and then it is never replaced.
+    private let state: Mutex<[BusinessID: Entry]?>
     private let queue = DispatchQueue(label: "balloon.people")
 
     /// The maximum number of businesses in the file.
@@ -66,10 +67,11 @@ package final class PeoplePresence: Sendable {
     /// wait in vain for a person, but no customer is wrongly told that no person is available.
     package init(dataDirectory: String, logger: Logger) {
         file = BusinessesFile(directory: dataDirectory, name: "people.json")
-        let known = file.values(
-            logger, consequence: "the people of every business count as available",
-            maximumCount: Self.maximumCount, Self.entry)
-        state = Mutex(known ?? [:])
+        state = Mutex(
+            file.values(
+                logger, consequence: "the people of every business count as available",
+                hint: "correct the file, or remove it, and restart the server",
+                maximumCount: Self.maximumCount, Self.entry))
     }
 
     /// The presence of a business's people now.
@@ -77,21 +79,26 @@ package final class PeoplePresence: Sendable {
 
     /// The presence of a business's people at a time not before the last change.
     func presence(of business: BusinessID, at now: Timestamp) -> Presence {
-        let presence = state.withLock { $0[business]?.presence } ?? .open
+        let presence = state.withLock { $0?[business]?.presence } ?? .open
         return presence.until.map { $0 <= now } ?? false ? .open : presence
     }
 
     /// The last times at which the people of a business closed, the earliest first.
     func closings(of business: BusinessID) -> [Range<Timestamp>] {
-        state.withLock { $0[business]?.closings } ?? []
+        state.withLock { $0?[business]?.closings } ?? []
     }
 
+    /// The refusal of a change while the file is damaged: the presence of other businesses would be lost.
+    package struct Unreadable: Error {}
+
     /// Changes the presence of a business's people; durable when it returns.
+    ///
+    /// Throws ``Unreadable`` or a ``SystemError``.
     package func change(
         _ business: BusinessID, to presence: Presence, at now: Timestamp = .now()
-    ) async throws(SystemError) {
-        try await queue.run { [self] () throws(SystemError) in
-            var all = state.withLock { $0 }
+    ) async throws {
+        try await queue.run { [self] () throws in
+            guard var all = state.withLock({ $0 }) else { throw Unreadable() }
             var closings = closings(of: business).map {
                 $0.clamped(to: $0.lowerBound..<max($0.lowerBound, now))
             }
@@ -103,7 +110,7 @@ package final class PeoplePresence: Sendable {
             all[business] =
                 presence == .open && closings.isEmpty ? nil : Entry(presence: presence, closings: closings)
             try file.write(BusinessesFile.text(all, Self.write))
-            state.withLock { [all] in $0[business] = all[business] }
+            state.withLock { [all] in $0 = all }
         }
     }
 

@@ -72,9 +72,19 @@ import Testing
     }
 
     @Test(arguments: ["", "{", #"{"format":2,"businesses":{}}"#, #"{"format":1,"businesses":{"b":{}}}"#])
-    func `a damaged file is logged, and every business is open`(_ text: String) throws {
-        try AtomicFile.write(Array(text.utf8), to: directory.file("people.json"))
-        #expect(opened()[business] == .open)
+    func `a damaged file is logged and never replaced, and every business is open`(_ text: String)
+        async throws
+    {
+        let file = directory.file("people.json")
+        try AtomicFile.write(Array(text.utf8), to: file)
+        let presence = opened()
+        #expect(presence[business] == .open)
         #expect(log.lines.count == 1)
+        let closed = try #require(Presence(isOpen: false, text: "Back at 9."))
+        await #expect(throws: PeoplePresence.Unreadable.self) {
+            try await presence.change(business, to: closed)
+        }
+        #expect(presence[business] == .open)
+        #expect(try File(file, for: .reading).readAll() == Array(text.utf8))
     }
 }
