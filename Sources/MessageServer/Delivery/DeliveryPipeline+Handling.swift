@@ -338,14 +338,16 @@ extension DeliveryPipeline {
         waitsForPerson: Bool = false, wish: Placement? = nil, note: String? = nil,
         by author: MessageAuthor = .handler, _ stages: inout DeliveryStages
     ) async throws -> Handled {
-        let begins = answer.replies.contains { !$0.kind.isTyping }
-        let before = begins ? try await opening.messages(before: delivery) : []
+        var replies = answer.replies
+        if replies.contains(where: { !$0.kind.isTyping }) {
+            replies = try await opening.replies(before: delivery) + replies
+        }
         let decided = DecidedOutcome(
-            result, replies: answer.replies, state: answer.state, waitsForPerson: waitsForPerson,
+            result, replies: replies, state: answer.state, waitsForPerson: waitsForPerson,
             placement: wish, note: note, author: author)
         defer { withExtendedLifetime(answer.hold) {} }
         // A decision that needs no separate record is written into the record of the delivery's end.
-        if decided.needsRecord, try await !store.decide(delivery, decided, behind: before) {
+        if decided.needsRecord, try await !store.decide(delivery, decided) {
             stages.end(.ended("withPerson"))
             return .decided(.withPerson)
         }

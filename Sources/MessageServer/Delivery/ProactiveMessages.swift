@@ -66,15 +66,11 @@ final class ProactiveMessages: Sendable {
             throw .unusableMessage(error.refusal(at: "/message"))
         }
         try await checkConsent(checked, Notices(store, configuration), business, customer)
-        let received = ReceivedMessage(reply, in: name)
         do {
-            // A repeated message is not sent, so that nothing comes before it.
-            if !checked.kind.isTyping, !store.holds(received),
-                !store.assignment(of: business, customer).isAssigned
-            {
+            if !checked.kind.isTyping, !store.assignment(of: business, customer).isAssigned {
                 try await Opening(store: store, configuration: configuration).send(in: name)
             }
-            switch try await store.send(received) {
+            switch try await store.send(ReceivedMessage(reply, in: name)) {
             case .stored, .duplicate: return reply.id
             case .failed: throw HandlerHostError.notStored
             }

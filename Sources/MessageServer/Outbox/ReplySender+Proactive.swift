@@ -35,7 +35,7 @@ extension ReplySender {
             try await checkConsent(request)
             let hold = replyFiles.files.hold(for: request.business)
             let message = try await message(request, id, key, hold)
-            if request.isAutomatic, message.outboundKind?.isTyping == false, !store.holds(message),
+            if request.isAutomatic, message.outboundKind?.isTyping == false,
                 !store.assignment(of: request.business, request.customer).isAssigned
             {
                 try await Opening(store: store, configuration: configuration).send(

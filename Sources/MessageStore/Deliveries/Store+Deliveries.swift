@@ -387,14 +387,9 @@ extension Store {
     /// assignment counts when its record is earlier. When ``DecidedOutcome/waitsForPerson`` is true, the same
     /// record hands the conversation off.
     ///
-    /// The messages of `opening` that are not stored yet are stored in the same batch, and are sent before the
-    /// replies; without the decision, none of them is stored.
-    ///
     /// Throws ``StoreError/alreadyDecided(record:)`` for a second decision about a delivery.
     @discardableResult
-    package func decide(
-        _ delivery: Delivery, _ outcome: DecidedOutcome, behind opening: [ReceivedMessage] = []
-    ) async throws -> Bool {
+    package func decide(_ delivery: Delivery, _ outcome: DecidedOutcome) async throws -> Bool {
         let key = delivery.conversation
         let pending = try leased(delivery)
         var isFirst = false
@@ -406,7 +401,7 @@ extension Store {
         calls.end(delivery.record)
         let now = Timestamp.now()
         let written: JournalledRecord?
-        do { written = try await append(outcome, behind: opening, of: delivery, pending, at: now) } catch {
+        do { written = try await append(outcome, of: delivery, pending, at: now) } catch {
             scheduler.update(delivery.record, of: key) { $0.isDecided = false }
             throw error
         }
@@ -425,56 +420,29 @@ extension Store {
         return true
     }
 
-    /// The result of appending an outcome.
-    private enum AppendedOutcome {
-        case written(JournalledRecord)
-        /// Nothing was appended, because a person has the conversation or it waits for one.
-        case withPerson
-        /// Nothing was appended, because a message of the opening is being written for another answer.
-        case openingWaits
-    }
-
     /// Appends an outcome under the lock of the state, and waits for the disk.
     ///
     /// Returns nil, and appends nothing, when a person has the conversation or it waits for one.
     private func append(
-        _ outcome: DecidedOutcome, behind opening: [ReceivedMessage], of delivery: Delivery,
-        _ pending: PendingDelivery, at: Timestamp
+        _ outcome: DecidedOutcome, of delivery: Delivery, _ pending: PendingDelivery, at: Timestamp
     ) async throws -> JournalledRecord? {
-        while true {
-            switch try await tryAppending(outcome, behind: opening, of: delivery, pending, at: at) {
-            case .written(let record): return record
-            case .withPerson: return nil
-            case .openingWaits: await journal.flush()
-            }
-        }
-    }
-
-    private func tryAppending(
-        _ outcome: DecidedOutcome, behind opening: [ReceivedMessage], of delivery: Delivery,
-        _ pending: PendingDelivery, at: Timestamp
-    ) async throws -> AppendedOutcome {
         let key = delivery.conversation
         let context = outcome.waitsForPerson ? try await assignmentContext(of: key) : nil
         return try await withCheckedThrowingContinuation { continuation in
-            journalState.run(key, endingWatch: context != nil) {
-                [journal, scheduler, deduplicator] table, closes in
+            journalState.run(key, endingWatch: context != nil) { [journal, scheduler] table, closes in
                 if table.isWithPerson(delivery.record, of: key) {
-                    return .done { continuation.resume(returning: .withPerson) }
+                    return .done { continuation.resume(returning: nil) }
                 }
                 do throws(StoreError) {
                     let context = context?.updated(closes, scheduler.closes(key))
                     let handOff = try context.flatMap { context throws(StoreError) in
                         try table.handOff(outcome, of: key, context, at: at)
                     }
-                    let entry = JournalEntry(
-                        record: JournalBody.outcome(
+                    try journal.append(
+                        JournalBody.outcome(
                             of: delivery.record, attempt: delivery.attempt, kind: pending.recording.kind,
                             outcome, handOff: handOff, at: at),
-                        waiter: .completion { continuation.resume(with: $0.map(AppendedOutcome.written)) })
-                    guard try deduplicator.append(opening, before: entry, to: journal) else {
-                        return .done { continuation.resume(returning: .openingWaits) }
-                    }
+                        for: .completion { continuation.resume(with: $0.map(Optional.some)) })
                     return handOff == nil ? .done {} : .appended()
                 } catch {
                     return .done { continuation.resume(throwing: error) }

@@ -130,38 +130,6 @@ final class Deduplicator: Sendable {
         for _ in 0..<duplicates { completion(.duplicate) }
     }
 
-    /// Journals the server's messages that are not known, and `entry` behind them, in one batch.
-    ///
-    /// Appends nothing and returns false while another copy of one of them waits for its sync: without that copy,
-    /// `entry` would be alone when the sync fails.
-    func append(
-        _ messages: [ReceivedMessage], before entry: JournalEntry, to journal: Journal
-    ) throws(StoreError) -> Bool {
-        try index.withLock { index throws(StoreError) -> Bool in
-            let waits = messages.contains { index.knows($0.key) && index.record(of: $0.key) == nil }
-            if waits { return false }
-            var entries: [JournalEntry] = []
-            var claimed: [MessageKey] = []
-            for message in messages {
-                let (key, conversation) = (message.key, message.conversation)
-                guard !isQueued(message, key), index.claim(key, at: message.receivedAt, { _ in }) == .absent
-                else { continue }
-                claimed.append(key)
-                let accepted = AcceptedMessage(key: key, message: message, conversation: conversation)
-                entries.append(
-                    JournalEntry(
-                        record: JournalBody.message(message, key, in: conversation),
-                        waiter: .sender(accepted, { _ in })))
-            }
-            entries.append(entry)
-            do throws(StoreError) { try journal.append(entries[0], with: Array(entries.dropFirst())) } catch {
-                for key in claimed { _ = index.forget(key) }
-                throw error
-            }
-            return true
-        }
-    }
-
     /// Throws when too many messages are unfinished.
     ///
     /// Messages that wait for their sync are not counted here; the journal limits their bytes.

@@ -96,15 +96,14 @@ final class Journal: Sendable {
     ///
     /// Also throws ``AssignmentRefusal/closed`` for an assignment to a person, or for a handoff that waits
     /// for one, after the customer closed the conversation. Only a close that is not on disk yet is checked
-    /// here, and only the first and the last record.
+    /// here.
     func append(
         _ entry: JournalEntry, with others: [JournalEntry] = [], isPrompt: Bool = true
     ) throws(StoreError) {
         let limit = maximumWaitingBytes
         let (refusal, schedules, arms) = waiting.withLock { waiting -> (StoreError?, Bool, Bool) in
             if waiting.isClosed { return (.closed, false, false) }
-            let assigns = entry.record.meaning.assigns ?? others.last?.record.meaning.assigns
-            if let assigned = assigns, waiting.isClosing(assigned) {
+            if let assigned = entry.record.meaning.assigns, waiting.isClosing(assigned) {
                 return (.assignment(.closed), false, false)
             }
             if case .sender = entry.waiter, waiting.bytes + entry.body.count > limit {

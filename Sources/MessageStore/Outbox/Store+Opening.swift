@@ -7,12 +7,6 @@ extension Store {
     private static let maximumOpeningLines = 50
     private static let maximumOpeningBytes = 64 << 10
 
-    /// Whether the message is stored, or waits for its sync.
-    package func holds(_ message: ReceivedMessage) -> Bool { deduplicator.holds(message) }
-
-    /// Waits until each message that is stored, or waited for its sync, is on disk and in the queue of replies.
-    package func finishStoring() async { await journal.flush() }
-
     /// Stores messages of the server that answer a customer's message before its handler does.
     ///
     /// Nothing is stored when the outcome of that message is decided, or when the conversation is with a person or

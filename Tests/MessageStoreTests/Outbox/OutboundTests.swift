@@ -40,43 +40,6 @@ struct OutboundTests {
         #expect(await (try directory.open()).append(outbound("key")) == .duplicate)
     }
 
-    @Test(arguments: [false, true])
-    func `an outcome stores each message before its replies once, and they are sent in order after a restart`(
-        isStoredBefore: Bool
-    ) async throws {
-        let store = try directory.open()
-        #expect(await store.append(message("1")) == .stored)
-        let delivery = try await store.lease()
-        let opening = ["disclosure", "terms"].map { outbound($0) }
-        if isStoredBefore { #expect(await store.append(opening[0]) == .stored) }
-        let answer = DecidedReply(id: MessageID("answer"), kind: .text, message: outbound("answer").message)
-        try await store.decide(delivery, DecidedOutcome(.handled, replies: [answer]), behind: opening)
-        // Another automatic message, which was decided before, brings them too.
-        for message in opening { #expect(await store.append(message) == .duplicate) }
-        try await store.finish(delivery, result: .handled)
-        let expected = ["disclosure", "terms", "answer"].map { MessageID($0) }
-        #expect(store.queuedReplies(of: business, customer).map(\.reply.id) == expected)
-        await store.close()
-        let restarted = try directory.open()
-        #expect(restarted.queuedReplies(of: business, customer).map(\.reply.id) == expected)
-        for message in opening { #expect(await restarted.append(message) == .duplicate) }
-        await restarted.close()
-    }
-
-    @Test func `nothing is stored before an answer that is left to a person`() async throws {
-        let store = try directory.open()
-        #expect(await store.append(message("1")) == .stored)
-        let delivery = try await store.lease()
-        let ana = try #require(Person(id: "agent-7"))
-        _ = try await store.assign(.claim(ana), business, customer)
-        let answer = DecidedReply(id: MessageID("answer"), kind: .text, message: outbound("answer").message)
-        let isDecided = try await store.decide(
-            delivery, DecidedOutcome(.handled, replies: [answer]), behind: [outbound("disclosure")])
-        #expect(!isDecided)
-        #expect(store.queuedReplies(of: business, customer).isEmpty)
-        await store.close()
-    }
-
     @Test(arguments: [Kind.authentication, .unrecognized])
     func `a sent request to sign in has no secret in its conversation, and verification accepts that`(
         _ kind: Kind
