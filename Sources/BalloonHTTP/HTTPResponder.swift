@@ -27,7 +27,7 @@ package struct HTTPResponder: Sendable {
     }
 }
 
-/// What the server knows about the delivery of an answer.
+/// The knowledge of the server about the delivery of an answer.
 package enum HTTPDelivery: Sendable, Hashable {
     /// The socket has accepted the complete answer, and the client had not closed its sending side before.
     case sent

@@ -14,7 +14,7 @@ extension Shard {
         return delivery
     }
 
-    /// What is known of the delivery of an answer that was just sent, or kept as pending output.
+    /// Returns what is known of the delivery of an answer that was just sent, or kept as pending output.
     private func delivery(on connection: Connection) -> HTTPDelivery {
         if connection.hasLostOutput { return .unsent }
         // Bytes that the connection still keeps may be lost with it.

@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// What a client does after its request.
+    /// The act of a client after its request.
     enum Ending: CaseIterable { case reads, finishes, disconnects, resets }
 
     @Test(arguments: zip(Ending.allCases, [HTTPDelivery.sent, .unknown, .unknown, .unsent]))

@@ -68,7 +68,7 @@ final class SavedReplies: Sendable {
             if reply == nil, replies.count == before.count { return false }
             if let reply { replies.append(reply) }
             guard replies.count <= SavedReply.maximumCount else { throw Refusal.tooMany }
-            // What an older version wrote may be larger, and may still become smaller.
+            // The replies of an older version may be larger, and may still become smaller.
             let sizeBytes = Self.text([business: replies]).count
             guard sizeBytes <= max(Self.maximumBusinessBytes, Self.text([business: before]).count) else {
                 throw Refusal.tooLarge

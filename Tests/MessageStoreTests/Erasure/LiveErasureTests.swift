@@ -306,7 +306,7 @@ struct LiveErasureTests {
             state.ledger.deadLetters.keys.filter { $0.reply == nil }.map(\.record).sorted()
         }
         #expect(letters.count == 1)
-        let state = fixture.path(of: Fixture.forgotten, in: "states")
+        let state = String(fixture.path(of: Fixture.forgotten, in: "states").dropLast())
         #expect(Directory.exists(state))
         let steps = EventCollector<String>()
         // Copies like a round, which has read the letters when the erasure begins.
