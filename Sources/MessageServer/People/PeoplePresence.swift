@@ -93,7 +93,7 @@ package final class PeoplePresence: Sendable {
 
     /// Changes the presence of a business's people; durable when it returns.
     ///
-    /// Throws ``Unreadable`` or a ``SystemError``.
+    /// Throws ``Unreadable`` or a `SystemError`.
     package func change(
         _ business: BusinessID, to presence: Presence, at now: Timestamp = .now()
     ) async throws {
