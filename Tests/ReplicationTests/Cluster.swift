@@ -37,7 +37,7 @@ final class Cluster: Sendable {
     /// Ends the servers' connections and restores what was saved, as the promotion of an asynchronous standby does.
     func goBack() throws {
         let connection = try PostgresConnection(url, name: "test")
-        try connection.runAll("ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
+        try allowConnections(false)
         try connection.run(
             """
             SELECT pg_terminate_backend(pid, 10000)::text FROM pg_stat_activity
@@ -47,7 +47,14 @@ final class Cluster: Sendable {
             try connection.runAll("TRUNCATE balloon.\(table)")
             try connection.runAll("INSERT INTO balloon.\(table) TABLE saved_\(table)")
         }
-        try connection.runAll("ALTER DATABASE \(name) ALLOW_CONNECTIONS true")
+        try allowConnections(true)
+    }
+
+    /// Lets new connections succeed or fail; those that exist stay.
+    func allowConnections(_ isAllowed: Bool) throws {
+        // PostgreSQL refuses this for the database of the connection itself.
+        try PostgresConnection("\(Self.url ?? "") dbname=postgres", name: "test").runAll(
+            "ALTER DATABASE \(name) ALLOW_CONNECTIONS \(isAllowed)")
     }
 
     private static let tables = ["owner", "term", "replica", "file", "piece"]

@@ -121,7 +121,7 @@ struct IntakeTests {
         intake.keep([1]) { isKept in kept.value.append(isKept) }
         #expect(try await eventually { try cluster.number("SELECT count(*) FROM balloon.intake") == 1 })
         let other = try PostgresConnection(cluster.url, name: "test")
-        try other.runAll("ALTER DATABASE \(cluster.name) ALLOW_CONNECTIONS false")
+        try cluster.allowConnections(false)
         try other.run(
             """
             SELECT pg_terminate_backend(pid, 10000)::text FROM pg_stat_activity
@@ -130,7 +130,7 @@ struct IntakeTests {
         // Each takes the patience.
         for number: UInt8 in 2...3 { #expect(await intake.keeps([number]) == false) }
         #expect(kept.value == [])
-        try other.runAll("ALTER DATABASE \(cluster.name) ALLOW_CONNECTIONS true")
+        try cluster.allowConnections(true)
         try other.runAll("UPDATE balloon.owner SET serves = false")
         #expect(await eventually { kept.value == [true] })
         #expect(try cluster.number("SELECT count(*) FROM balloon.intake") == 1)
@@ -170,7 +170,7 @@ struct IntakeTests {
         try await owned.read(journal)
         #expect(journal.stored == [[1]])
         #expect(await intake().keeps([2]) == false)
-        #expect(try cluster.number("SELECT count(*) FROM balloon.intake") == 0)
+        #expect(try await eventually { try cluster.number("SELECT count(*) FROM balloon.intake") == 0 })
         journal.isFull.value = false
         #expect(await intake().keeps([3]))
         #expect(journal.stored == [[1], [3]])
